@@ -1,0 +1,17 @@
+// What the private tmux server is told before it shows anything, as data: no shell, no clipboard, no passthrough, no
+// mouse, no key but "detach".
+//
+// Ownership: returns values. Threads: pure. Failure: none. Source: tmux(1); contracts/bridge-and-env.md 4.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "elicitation/tmux_server.h"
+
+namespace oncelatch::elicitation {
+
+// tmux's own argument list, ";" between commands: options and key tables, then the session "main" with its one pane.
+[[nodiscard]] std::vector<std::string> first_commands(const TmuxSetup& setup);
+
+}  // namespace oncelatch::elicitation

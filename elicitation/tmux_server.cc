@@ -1,0 +1,133 @@
+#include "elicitation/tmux_server.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <optional>
+#include <thread>
+
+#include "elicitation/tmux_control.h"
+#include "elicitation/tmux_options.h"
+#include "elicitation/tmux_pane.h"
+
+namespace oncelatch::elicitation {
+
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr milliseconds start_limit{5000};
+constexpr std::size_t longest_socket_path = 100;  // sun_path holds 108
+
+bool is_socket(const std::string& path) {
+  struct stat status {};
+  return ::lstat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode);
+}
+
+Status check(const TmuxSetup& setup, const std::string& socket) {
+  if (setup.pane_argv.empty() || setup.pane_argv[0].substr(0, 1) != "/") {
+    return fail("tmux", "pane", "its program must be an absolute path");
+  }
+  if (socket.size() > longest_socket_path) {
+    return fail("tmux", socket, "the path is too long for a socket", "use a shorter state or runtime directory");
+  }
+  struct stat status {};
+  if (::lstat(socket.c_str(), &status) == 0) return fail("tmux", socket, "something is there already");
+  return {};
+}
+
+Result<Process> start_server(const TmuxProgram& tmux, const std::string& socket) {
+  Spawn spawn;
+  spawn.path = tmux.path;
+  spawn.argv = {"tmux", "-D", "-S", socket, "-f", "/dev/null"};
+  spawn.environment = tmux_environment();
+  spawn.directory = "/";
+  spawn.new_session = true;
+  spawn.die_with_parent = true;
+  Process server = TRY(oncelatch::start(spawn));
+  const auto deadline = steady_clock::now() + start_limit;
+  while (!is_socket(socket)) {
+    const std::optional<ExitStatus> ended = TRY(server.poll());
+    if (ended) return fail("tmux", "server", "it ended at once with " + std::to_string(ended->shell_code()));
+    if (steady_clock::now() > deadline) return fail("tmux", "server", "it made no socket within 5 s");
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  return server;
+}
+
+}  // namespace
+
+struct TmuxServer::State {
+  std::string socket;
+  Process server;
+  std::optional<TmuxControl> control;
+  std::optional<TmuxPane> pane;
+
+  ~State() {
+    if (server.running()) {
+      if (control && !control->ended()) (void)control->ask("kill-server");
+      if (!server.wait(milliseconds(500))) {
+        (void)server.signal(SIGKILL);
+        (void)server.wait(milliseconds(2000));
+      }
+    }
+    if (!socket.empty()) (void)::unlink(socket.c_str());
+  }
+};
+
+TmuxServer::TmuxServer(std::unique_ptr<State> state) : state_(std::move(state)) {}
+TmuxServer::TmuxServer(TmuxServer&&) noexcept = default;
+TmuxServer& TmuxServer::operator=(TmuxServer&&) noexcept = default;
+TmuxServer::~TmuxServer() = default;
+
+Result<TmuxServer> TmuxServer::start(const TmuxSetup& setup) {
+  const TmuxProgram tmux = TRY(find_tmux());
+  auto state = std::make_unique<State>();
+  const std::string socket = setup.directory + "/tmux.sock";
+  TRY(check(setup, socket));
+  state->socket = socket;
+  state->server = TRY(start_server(tmux, socket));
+  state->control.emplace(TRY(TmuxControl::connect(tmux.path, socket, first_commands(setup))));
+  state->pane.emplace(TRY(TmuxPane::find(&*state->control)));
+  return TmuxServer(std::move(state));
+}
+
+Pane& TmuxServer::pane() {
+  return *state_->pane;
+}
+
+std::vector<pollfd> TmuxServer::poll_fds() const {
+  std::vector<pollfd> fds;
+  if (state_->control->fd() >= 0) fds.push_back({state_->control->fd(), POLLIN, 0});
+  if (state_->server.running()) fds.push_back({state_->server.pidfd(), POLLIN, 0});
+  return fds;
+}
+
+bool TmuxServer::handle_ready() {
+  (void)state_->server.poll();
+  return state_->control->handle_ready();
+}
+
+bool TmuxServer::alive() const {
+  return state_->server.running() && !state_->control->ended() && ::kill(state_->server.pid(), 0) == 0;
+}
+
+const Process& TmuxServer::process() const {
+  return state_->server;
+}
+
+Status TmuxServer::resize(int columns, int rows) {
+  const std::vector<TmuxReply> replies =
+      TRY(state_->control->ask("resize-window -t main: -x " + std::to_string(columns) + " -y " + std::to_string(rows) +
+                               " ; set-option -w -t main: window-size latest"));
+  for (const TmuxReply& reply : replies) {
+    if (reply.error) return fail("tmux", "window", "can't be resized");
+  }
+  return {};
+}
+
+}  // namespace oncelatch::elicitation

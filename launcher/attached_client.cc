@@ -1,0 +1,60 @@
+#include "launcher/attached_client.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "base/beneath.h"
+#include "elicitation/tmux_server.h"
+
+namespace oncelatch::launcher {
+namespace {
+// Leaves the alternate screen, shows the cursor, ends mouse, focus and paste reporting, resets colours.
+constexpr std::string_view kRestore = "\x1b[?1049l\x1b[?25h\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1004l\x1b[?2004l\x1b[m";
+}  // namespace
+
+bool has_terminal() { return ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1; }
+
+Result<AttachedClient> AttachedClient::start(const std::string& session_path, const std::vector<std::string>& environment) {
+  elicitation::TmuxProgram tmux = TRY(elicitation::find_tmux());
+  AttachedClient attached;
+  if (!has_terminal() || ::tcgetattr(STDIN_FILENO, &attached.saved_) != 0) {
+    return fail("terminal", "standard input", "is no terminal", "run it in a terminal");
+  }
+  Spawn spawn;
+  spawn.path = tmux.path;
+  spawn.argv = elicitation::attach_argv(tmux, session_path);
+  spawn.environment = elicitation::attach_environment(environment);
+  spawn.keep = {{0, STDIN_FILENO}, {1, STDOUT_FILENO}, {2, STDERR_FILENO}};
+  // Not tied to our life: when we are killed the supervisor ends the server, and the client then restores the terminal.
+  attached.client_ = TRY(oncelatch::start(spawn));
+  attached.armed_ = true;
+  return attached;
+}
+
+AttachedClient::AttachedClient(AttachedClient&& other) noexcept
+    : client_(std::move(other.client_)), saved_(other.saved_), armed_(std::exchange(other.armed_, false)) {}
+
+AttachedClient::~AttachedClient() {
+  if (!armed_) return;
+  Result<std::optional<ExitStatus>> status = client_.poll();
+  bool clean = status && *status && (*status)->shell_code() == 0;
+  if (status && !*status) {
+    (void)client_.signal(SIGTERM);  // tmux restores the terminal itself
+    Result<ExitStatus> ended = client_.wait(std::chrono::seconds(1));
+    clean = static_cast<bool>(ended);
+  }
+  ::signal(SIGTTOU, SIG_IGN);
+  if (!clean) (void)write_all(STDOUT_FILENO, kRestore, "terminal");
+  ::tcsetattr(STDIN_FILENO, TCSADRAIN, &saved_);
+}
+
+std::optional<ExitStatus> AttachedClient::poll() {
+  Result<std::optional<ExitStatus>> status = client_.poll();
+  return status ? *status : std::optional<ExitStatus>(ExitStatus{true, SIGKILL});
+}
+
+void AttachedClient::wait_for_end() { (void)client_.wait(std::chrono::seconds(2)); }
+
+}  // namespace oncelatch::launcher

@@ -1,0 +1,42 @@
+// The tmux client that shows a session on this terminal, and the terminal's state around it.
+//
+//   AttachedClient client = TRY(AttachedClient::start(session_path, environment));
+//   poll(client.pidfd()); client.poll();
+//
+// Ownership: owns the client process; destruction ends it and restores the terminal as it was at start (modes, main screen,
+// cursor). Threads: one. Failure: no terminal on standard input and output, no tmux: Error. After fork: no.
+#pragma once
+
+#include <termios.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/process.h"
+#include "base/result.h"
+
+namespace oncelatch::launcher {
+
+class AttachedClient {
+ public:
+  [[nodiscard]] static Result<AttachedClient> start(const std::string& session_path, const std::vector<std::string>& environment);
+  AttachedClient(AttachedClient&& other) noexcept;
+  AttachedClient& operator=(AttachedClient&&) = delete;
+  ~AttachedClient();
+
+  [[nodiscard]] int pidfd() const { return client_.pidfd(); }
+  // How it ended; nullopt while it runs.
+  [[nodiscard]] std::optional<ExitStatus> poll();
+  void wait_for_end();
+
+ private:
+  AttachedClient() = default;
+  Process client_;
+  termios saved_{};
+  bool armed_ = false;
+};
+
+[[nodiscard]] bool has_terminal();
+
+}  // namespace oncelatch::launcher

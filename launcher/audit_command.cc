@@ -1,0 +1,34 @@
+#include <fmt/core.h>
+
+#include "audit/log.h"
+#include "audit/print.h"
+#include "launcher/commands.h"
+#include "launcher/errors.h"
+#include "launcher/supervisor.h"
+
+namespace oncelatch::launcher {
+
+int audit_list(bool json, const std::string& session, const std::vector<std::string>& environment) {
+  Result<std::string> path = audit_path(environment);
+  if (!path) return report_error(path.error());
+  Result<std::vector<audit::Row>> rows = audit::list_rows(*path, {session, 1000});
+  if (!rows) return report_error(rows.error());
+  fmt::print("{}", json ? audit::rows_as_json_lines(*rows) : audit::format_rows(*rows));
+  return 0;
+}
+
+int audit_verify(const std::vector<std::string>& environment) {
+  Result<std::string> path = audit_path(environment);
+  if (!path) return report_error(path.error());
+  Result<audit::VerifyReport> report = audit::verify_rows(*path);
+  if (!report) return report_error(report.error());
+  if (!report->altered_at.empty()) {
+    fmt::print("altered at {} ({} rows read)\n", report->altered_at, report->rows);
+    return 4;
+  }
+  for (const std::string& one : report->incomplete_sessions) fmt::print("incomplete: {} has no session_end (running, or cut)\n", one);
+  fmt::print("{} rows, every chain fits\n", report->rows);
+  return report->incomplete_sessions.empty() ? 0 : 2;
+}
+
+}  // namespace oncelatch::launcher

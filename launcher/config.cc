@@ -1,0 +1,150 @@
+#include "launcher/config.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <climits>
+#include <cstdlib>
+
+#include "base/beneath.h"
+#include "base/untrusted.h"
+#include "base/yaml.h"
+#include "launcher/environment.h"
+
+namespace oncelatch::launcher {
+namespace {
+
+constexpr std::size_t kMostPolicyBytes = std::size_t{1} << 20;
+constexpr std::size_t kMostArguments = 256;
+constexpr std::size_t kMostArgumentBytes = 4096;
+
+// Empty when the path doesn't exist.
+std::string real_path(const std::string& path) {
+  char buffer[PATH_MAX];
+  return ::realpath(path.c_str(), buffer) != nullptr ? std::string(buffer) : std::string();
+}
+
+std::string shown(const std::string& text) { return escape_for_display(text, 400); }
+
+bool is_or_contains(const std::string& outer, const std::string& inner) {
+  return outer == inner || (inner.size() > outer.size() && inner.compare(0, outer.size(), outer) == 0 &&
+                            inner[outer.size()] == '/');
+}
+
+std::string find_home(const std::vector<std::string>& environment) {
+  std::string home = environment_value(environment, "HOME");
+  if (home.empty()) {
+    const passwd* entry = ::getpwuid(::getuid());
+    if (entry != nullptr) home = entry->pw_dir;
+  }
+  return home.empty() ? home : real_path(home);
+}
+
+Result<std::string> find_workspace(const RunOptions& options, const std::string& home) {
+  std::string given = options.workspace.empty() ? "." : options.workspace;
+  std::string real = real_path(given);
+  if (real.empty()) {
+    return fail_errno("workspace", shown(given), errno, "name an existing directory with --workspace DIR");
+  }
+  struct stat info {};
+  if (::stat(real.c_str(), &info) != 0) return fail_errno("workspace", shown(real), errno);
+  if (!S_ISDIR(info.st_mode)) return fail("workspace", shown(real), "is not a directory", "name a directory with --workspace DIR");
+  if (real == "/") {
+    return fail("workspace", "/", "the whole file system can't be a workspace: the agent could write everywhere",
+                "start in the repository, or name it with --workspace DIR");
+  }
+  if (!home.empty() && is_or_contains(real, home)) {
+    return fail("workspace", shown(real), "is your home directory or holds it: keys and settings would be open to the agent",
+                "use a directory below it, such as the repository, with --workspace DIR");
+  }
+  for (const char* system : {"/usr", "/etc", "/bin", "/lib", "/lib64", "/sbin", "/dev", "/proc", "/sys", "/run", "/boot", "/var"}) {
+    if (real == system) return fail("workspace", shown(real), "is a system directory", "name the repository with --workspace DIR");
+  }
+  return real;
+}
+
+Result<policy::Rules> load_rules(const std::string& path) {
+  if (path.empty()) return policy::Rules();
+  Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file) return fail_errno("policy", shown(path), errno, "name a readable policy file with --policy FILE");
+  struct stat info {};
+  if (::fstat(file.get(), &info) != 0) return fail_errno("policy", shown(path), errno);
+  if (!S_ISREG(info.st_mode)) return fail("policy", shown(path), "is not a regular file", "name a policy file with --policy FILE");
+  if (info.st_uid != ::geteuid() && info.st_uid != 0) {
+    return fail("policy", shown(path), fmt::format("belongs to another user (uid {})", info.st_uid), "use a file of your own");
+  }
+  if ((info.st_mode & 022) != 0) {
+    return fail("policy", shown(path), "others can write it", fmt::format("chmod go-w {}", shown(path)));
+  }
+  std::string text = TRY(read_whole(file.get(), path, kMostPolicyBytes));
+  return policy::Rules::parse(text, path);
+}
+
+// The agent could rewrite a policy that lies in its own workspace for the next run.
+Status check_policy_place(const std::string& path, const std::string& workspace) {
+  if (path.empty()) return {};
+  std::string real = real_path(path);
+  if (!real.empty() && is_or_contains(workspace, real)) {
+    return fail("policy", shown(path), "lies in the workspace, where the agent may write",
+                "keep it outside, for example in ~/.config/oncelatch/");
+  }
+  return {};
+}
+
+Result<std::string> find_program(const AgentProfile& agent, const RunOptions& options,
+                                 const std::vector<std::string>& environment) {
+  if (!options.cli_path.empty()) return options.cli_path;
+  std::string path = environment_value(environment, "PATH");
+  for (std::size_t start = 0; start <= path.size();) {
+    std::size_t end = std::min(path.find(':', start), path.size());
+    std::string candidate = path.substr(start, end - start) + "/" + std::string(agent.program);
+    if (candidate[0] == '/' && ::access(candidate.c_str(), X_OK) == 0) return candidate;
+    start = end + 1;
+  }
+  return Failure(Error{"agent", std::string(agent.program), "no such program in PATH",
+                       "install it, or name the file with --cli-path FILE", ENOENT});
+}
+
+Status check_arguments(const AgentProfile& agent, const std::vector<std::string>& arguments) {
+  if (arguments.size() > kMostArguments) return fail("agent", "arguments", fmt::format("more than {}", kMostArguments));
+  for (const std::string& argument : arguments) {
+    if (argument.size() > kMostArgumentBytes) {
+      return fail("agent", "arguments", fmt::format("one is longer than {} bytes", kMostArgumentBytes));
+    }
+  }
+  std::string refused = refused_argument(agent, arguments);
+  if (refused.empty()) return {};
+  return fail("agent", shown(refused),
+              "refused: it switches the agent's own permission prompts off or changes them, so nothing would be asked",
+              "leave it out and allow what you trust by a rule in --policy FILE");
+}
+
+}  // namespace
+
+Result<LaunchConfig> resolve_config(const RunOptions& options, std::vector<std::string> environment) {
+  LaunchConfig config;
+  config.options = options;
+  config.environment = std::move(environment);
+  config.agent = find_agent(options.agent);
+  if (config.agent == nullptr) {
+    std::vector<std::string_view> known = agent_names();
+    std::string near = nearest_word(options.agent, known);
+    return fail("agent", shown(options.agent), "unknown agent", near.empty() ? "oncelatch run kiro" : "did you mean " + near + "?");
+  }
+  TRY(check_arguments(*config.agent, options.arguments));
+  config.real_home = find_home(config.environment);
+  config.workspace = TRY(find_workspace(options, config.real_home));
+  TRY(check_policy_place(options.policy, config.workspace));
+  config.rules = TRY(load_rules(options.policy));
+  config.program = TRY(find_program(*config.agent, options, config.environment));
+  struct stat info {};
+  if (::stat(config.workspace.c_str(), &info) != 0) return fail_errno("workspace", shown(config.workspace), errno);
+  config.uid = ::geteuid() == 0 ? info.st_uid : ::geteuid();
+  config.gid = ::geteuid() == 0 ? info.st_gid : ::getegid();
+  return config;
+}
+
+}  // namespace oncelatch::launcher

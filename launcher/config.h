@@ -1,0 +1,35 @@
+// From the command line to a checked configuration: the agent, the workspace by its real path, the loaded policy.
+//
+//   LaunchConfig config = TRY(resolve_config(options, caller_environment()));
+//
+// Ownership: a value. Threads: any. Failure: Error whose stage names the part ("workspace", "policy", "agent"); nothing was
+// started or written. After fork: allocates.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "launcher/agents.h"
+#include "launcher/options.h"
+#include "policy/rules.h"
+
+namespace oncelatch::launcher {
+
+struct LaunchConfig {
+  const AgentProfile* agent = nullptr;
+  RunOptions options;
+  std::string workspace;      // absolute real path
+  std::string real_home;      // the caller's home, real path; empty when unknown
+  std::string program;        // the agent's program file as named or found in PATH
+  policy::Rules rules;
+  std::vector<std::string> environment;  // the caller's
+  uid_t uid = 0;              // whom the confined processes run as: the caller, or for root the workspace's owner
+  gid_t gid = 0;
+};
+
+[[nodiscard]] Result<LaunchConfig> resolve_config(const RunOptions& options, std::vector<std::string> environment);
+
+}  // namespace oncelatch::launcher

@@ -1,0 +1,46 @@
+#include "launcher/errors.h"
+
+#include <fmt/core.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <string_view>
+
+#include "launcher/exit_codes.h"
+
+namespace oncelatch::launcher {
+namespace {
+
+bool is_configuration(std::string_view stage) {
+  for (std::string_view one : {"policy", "workspace", "agent", "events", "report", "command line", "json", "yaml", "approvals"}) {
+    if (stage == one) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+int exit_code_for(const Error& error) {
+  bool program = error.stage == "verify" || error.stage == "agent";
+  if (error.errno_value == ENOTSUP && error.stage == "sandbox") return kExitGuarantee;
+  if (program && error.errno_value == ENOENT) return kExitNotFound;
+  if (program && error.errno_value == EACCES) return kExitNotExecutable;
+  return is_configuration(error.stage) ? kExitConfiguration : kExitLauncher;
+}
+
+const char* exit_reason_for(const Error& error) {
+  switch (exit_code_for(error)) {
+    case kExitGuarantee: return "guarantee-unavailable";
+    case kExitConfiguration: return "configuration-refused";
+    case kExitNotFound: return "not-found";
+    case kExitNotExecutable: return "not-executable";
+    default: return "launcher-fault";
+  }
+}
+
+int report_error(const Error& error) {
+  fmt::print(stderr, "oncelatch: {}\n", error.message());
+  return exit_code_for(error);
+}
+
+}  // namespace oncelatch::launcher

@@ -1,0 +1,107 @@
+#include "launcher/options.h"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "launcher/exit_codes.h"
+
+namespace oncelatch::launcher {
+namespace {
+
+constexpr const char* kVersion = "0.1.0";
+
+// What follows the first "--" belongs to the agent, whatever it looks like.
+std::vector<std::string> split_arguments(int argc, const char* const* argv, std::vector<std::string>& after) {
+  std::vector<std::string> before;
+  int index = 1;
+  for (; index < argc && std::string(argv[index]) != "--"; ++index) before.emplace_back(argv[index]);
+  for (++index; index < argc; ++index) after.emplace_back(argv[index]);
+  return before;
+}
+
+void add_run(CLI::App& app, ParsedCommand& parsed) {
+  CLI::App* run = app.add_subcommand("run", "Start an agent, confined, and answer its prompts from a policy or a person");
+  run->add_option("agent", parsed.run.agent, "The agent: kiro")->required();
+  run->add_option("--cli-path", parsed.run.cli_path, "The agent's program (default: looked up in PATH)");
+  run->add_option("--sha256", parsed.run.sha256, "Digest that the program must have, 64 hexadecimal digits");
+  run->add_option("--workspace", parsed.run.workspace, "The directory the agent may write in (default: the current one)");
+  run->add_option("--policy", parsed.run.policy, "Permission policy, YAML (default: every prompt is asked)");
+  run->add_flag("--unattended", parsed.run.unattended, "Nobody is there: what policy leaves open is declined; exit code 120");
+  run->add_option("--report", parsed.run.report, "Write a JSON report of the whole run to this file");
+  run->add_option("--events", parsed.run.events, "Write JSON lines as things happen: a file, or fd:N");
+  run->footer("Arguments after -- go to the agent. Detach with C-] d, come back with: oncelatch attach");
+  run->callback([&parsed] { parsed.command = Command::run; });
+}
+
+void add_approvals(CLI::App& app, ParsedCommand& parsed) {
+  CLI::App* approvals = app.add_subcommand("approvals", "What waits for a person in every running session");
+  approvals->require_subcommand(1);
+  CLI::App* list = approvals->add_subcommand("list", "List what waits");
+  list->add_flag("--json", parsed.json, "One JSON array");
+  list->callback([&parsed] { parsed.command = Command::approvals_list; });
+  CLI::App* accept = approvals->add_subcommand("accept", "Accept one request, one time");
+  accept->add_option("id", parsed.id, "Id as listed")->required();
+  accept->callback([&parsed] { parsed.command = Command::approvals_accept; });
+  CLI::App* decline = approvals->add_subcommand("decline", "Decline one request");
+  decline->add_option("id", parsed.id, "Id as listed")->required();
+  decline->callback([&parsed] { parsed.command = Command::approvals_decline; });
+}
+
+void add_audit(CLI::App& app, ParsedCommand& parsed) {
+  CLI::App* audit = app.add_subcommand("audit", "The record");
+  audit->require_subcommand(1);
+  CLI::App* list = audit->add_subcommand("list", "Decisions, reasons, delivery and outcome");
+  list->add_flag("--json", parsed.json, "One JSON object a line");
+  list->add_option("--session", parsed.id, "Only this session");
+  list->callback([&parsed] { parsed.command = Command::audit_list; });
+  CLI::App* verify = audit->add_subcommand("verify", "Recompute every session's hash chain");
+  verify->callback([&parsed] { parsed.command = Command::audit_verify; });
+}
+
+void add_rest(CLI::App& app, ParsedCommand& parsed) {
+  CLI::App* attach = app.add_subcommand("attach", "Attach this terminal to a running session (detach: C-] d)");
+  attach->add_option("session", parsed.id, "Session id (default: the only one)");
+  attach->callback([&parsed] { parsed.command = Command::attach; });
+  CLI::App* doctor = app.add_subcommand("doctor", "What this machine can enforce, proved by trying");
+  doctor->add_flag("--json", parsed.json, "JSON");
+  doctor->callback([&parsed] { parsed.command = Command::doctor; });
+  CLI::App* demo = app.add_subcommand("demo", "The whole thing on the bundled demo agent: no account, no network");
+  demo->add_flag("--watch", parsed.watch, "Show the agent's own terminal while it runs");
+  demo->callback([&parsed] { parsed.command = Command::demo; });
+}
+
+}  // namespace
+
+ParsedCommand parse_command_line(int argc, const char* const* argv) {
+  ParsedCommand parsed;
+  std::vector<std::string> arguments = split_arguments(argc, argv, parsed.run.arguments);
+  CLI::App app("oncelatch runs an AI coding CLI so that it can do nothing that was not allowed, once, by somebody entitled to.",
+               "oncelatch");
+  app.set_version_flag("--version", std::string("oncelatch ") + kVersion);
+  app.require_subcommand(1);
+  app.failure_message(CLI::FailureMessage::simple);
+  add_run(app, parsed);
+  add_approvals(app, parsed);
+  add_audit(app, parsed);
+  add_rest(app, parsed);
+  try {
+    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+    app.parse(reversed);
+  } catch (const CLI::CallForHelp& help) {
+    parsed.exit_now = app.exit(help);
+  } catch (const CLI::CallForVersion& version) {
+    parsed.exit_now = app.exit(version);
+  } catch (const CLI::ParseError& error) {
+    fmt::print(stderr, "oncelatch: command line: {}\n  try: oncelatch --help\n", error.what());
+    parsed.exit_now = kExitConfiguration;
+  }
+  if (!parsed.exit_now && parsed.command != Command::run && !parsed.run.arguments.empty()) {
+    fmt::print(stderr, "oncelatch: command line: arguments after -- belong to run only\n  try: oncelatch --help\n");
+    parsed.exit_now = kExitConfiguration;
+  }
+  return parsed;
+}
+
+}  // namespace oncelatch::launcher

@@ -1,0 +1,41 @@
+// The command line as a value. The only file that knows CLI11 is options.cc.
+//
+//   ParsedCommand parsed = parse_command_line(argc, argv);
+//   if (parsed.exit_now) return *parsed.exit_now;      // --help, --version, or a usage error that was already printed
+//
+// Ownership: values. Threads: any. Failure: usage errors are printed to stderr with the command that shows help; exit code 122.
+// After fork: allocates.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace oncelatch::launcher {
+
+enum class Command { run, attach, approvals_list, approvals_accept, approvals_decline, audit_list, audit_verify, doctor, demo };
+
+struct RunOptions {
+  std::string agent;
+  std::string cli_path;   // empty: looked up by name in PATH
+  std::string sha256;     // empty: not pinned
+  std::string workspace;  // empty: the current directory
+  std::string policy;     // empty: no rules, everything is asked
+  bool unattended = false;
+  std::string report;     // file for the JSON report
+  std::string events;     // file for JSON lines, or fd:N
+  std::vector<std::string> arguments;  // after "--", for the agent
+};
+
+struct ParsedCommand {
+  std::optional<int> exit_now;
+  Command command = Command::doctor;
+  RunOptions run;
+  std::string id;       // approvals accept|decline, attach, audit list --session
+  bool json = false;
+  bool watch = false;   // demo
+};
+
+[[nodiscard]] ParsedCommand parse_command_line(int argc, const char* const* argv);
+
+}  // namespace oncelatch::launcher

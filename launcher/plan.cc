@@ -1,0 +1,48 @@
+#include "launcher/plan.h"
+
+#include "launcher/environment.h"
+
+namespace oncelatch::launcher {
+namespace {
+
+// What of the repository's git directory would run on the host later. The creation guard covers what doesn't exist yet.
+constexpr std::string_view kGitProtected[] = {".git/hooks", ".git/config", ".git/info", ".git/modules", ".git/config.worktree"};
+
+std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+void add_covers(sandbox::SandboxPlan& plan, const AgentProfile& agent) {
+  for (std::string_view hidden : agent.hidden) {
+    plan.covers.push_back({plan.workspace + "/" + std::string(hidden), sandbox::Cover::Kind::hide});
+  }
+  for (std::string_view name : kGitProtected) {
+    plan.covers.push_back({plan.workspace + "/" + std::string(name), sandbox::Cover::Kind::protect});
+  }
+}
+
+}  // namespace
+
+LaunchPlan make_plan(const LaunchConfig& config, const std::string& session_path, const std::string& artifact_path) {
+  LaunchPlan plan;
+  plan.recorder = session_path + "/record.jsonl";
+  plan.home = session_path + "/home";
+  sandbox::SandboxPlan& inside = plan.sandbox;
+  inside.workspace = config.workspace;
+  inside.working_directory = config.workspace;
+  inside.home = plan.home;
+  inside.home_inside = kHomeInside;
+  inside.program_inside = std::string(kProgramsInside) + "/" + base_name(artifact_path);
+  inside.binds.push_back({plan.recorder, kRecorderInside, sandbox::Access::read_write, false, false});
+  add_covers(inside, *config.agent);
+  inside.argv.push_back(base_name(artifact_path));
+  for (std::string_view argument : config.agent->arguments) inside.argv.emplace_back(argument);
+  inside.argv.insert(inside.argv.end(), config.options.arguments.begin(), config.options.arguments.end());
+  inside.environment = agent_environment(config.environment, *config.agent,
+                                         {kHomeInside, kRecorderInside, kProgramsInside, config.workspace});
+  inside.host_network = true;
+  inside.connect_ports = {443};
+  inside.uid = config.uid;
+  inside.gid = config.gid;
+  return plan;
+}
+
+}  // namespace oncelatch::launcher

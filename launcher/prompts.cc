@@ -1,0 +1,85 @@
+#include "launcher/prompts.h"
+
+namespace oncelatch::launcher {
+namespace {
+
+constexpr std::size_t kMostReported = 10'000;  // prompts kept for the report
+
+Json reasons_of(const policy::Decision& decision) {
+  Json reasons = Json::array();
+  for (const policy::Reason& reason : decision.reasons) {
+    reasons.push_back({{"rule", reason.rule},
+                       {"effect", policy::effect_name(reason.effect)},
+                       {"member", escape_for_display(reason.member, 400)},
+                       {"text", escape_for_display(reason.text, 400)}});
+  }
+  return reasons;
+}
+
+}  // namespace
+
+std::string Prompts::public_id(const policy::PromptId& prompt) const {
+  const std::string& session = setup_.session_id;
+  return session.substr(session.size() < 4 ? 0 : session.size() - 4) + "-" + prompt.local_id;
+}
+
+void Prompts::tell(const std::string& kind, Json body) {
+  Json message = body;
+  message["kind"] = "event";
+  message["event"] = kind;
+  setup_.tell_front_ends(setup_.redactor->value(message));
+  setup_.events->emit(kind, std::move(body));
+}
+
+void Prompts::decided(const policy::PromptId& prompt, const policy::PermissionRequest& request,
+                      const policy::Decision& decision, policy::Decider decider, bool waiting,
+                      const std::string& only_terminal) {
+  Json body = {{"id", public_id(prompt)},
+               {"capability", policy::capability_name(request.capability)},
+               {"title", request.title.display(400)},
+               {"subject", request.subject.display(400)},
+               {"decision", policy::effect_name(decision.effect)},
+               {"decider", policy::decider_name(decider)},
+               {"reasons", reasons_of(decision)},
+               {"floor", decision.floor}};
+  if (!only_terminal.empty()) body["only_terminal"] = only_terminal;
+  bool refused = decision.effect == policy::Effect::deny || (setup_.unattended && decision.effect != policy::Effect::allow);
+  denied_ = denied_ || refused;
+  if (order_.size() < kMostReported) {
+    order_.push_back(prompt.local_id);
+    prompts_[prompt.local_id] = body;
+  }
+  if (waiting) {
+    approvals::Card card = approvals::make_card(prompt, request, decision, *setup_.redactor, *setup_.clock);
+    card.agent = setup_.agent;
+    card.working_directory = setup_.working_directory;
+    setup_.broker->offer(std::move(card));
+  }
+  tell(waiting ? "waiting_for_permission" : "decided", std::move(body));
+}
+
+void Prompts::ended(const policy::PromptId& prompt, policy::Outcome outcome, const std::string& detail) {
+  setup_.broker->withdraw(prompt.local_id, detail);
+  Json body = {{"id", public_id(prompt)}, {"outcome", policy::outcome_name(outcome)}, {"detail", detail}};
+  auto found = prompts_.find(prompt.local_id);
+  if (found != prompts_.end()) {
+    found->second["outcome"] = body["outcome"];
+    found->second["detail"] = detail;
+    body["title"] = found->second["title"];
+  }
+  tell("prompt_ended", std::move(body));
+}
+
+void Prompts::stopped(const std::string& reason) {
+  stop_reason_ = reason;
+  denied_ = denied_ || setup_.unattended;  // nobody will answer what comes
+  tell("mirror_stopped", {{"reason", reason}});
+}
+
+Json Prompts::report() const {
+  Json all = Json::array();
+  for (const std::string& id : order_) all.push_back(prompts_.at(id));
+  return all;
+}
+
+}  // namespace oncelatch::launcher

@@ -1,0 +1,62 @@
+#include "launcher/report.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <charconv>
+
+#include "base/beneath.h"
+#include "base/untrusted.h"
+
+namespace oncelatch::launcher {
+namespace {
+
+Result<Fd> open_target(const std::string& target) {
+  if (target.rfind("fd:", 0) == 0) {
+    int number = -1;
+    const char* end = target.data() + target.size();
+    auto [rest, error] = std::from_chars(target.data() + 3, end, number);
+    int copy = error == std::errc() && rest == end && number >= 0 ? ::fcntl(number, F_DUPFD_CLOEXEC, 3) : -1;
+    if (copy < 0) return fail("events", escape_for_display(target, 100), "no such open descriptor", "--events fd:N with N open, or a file");
+    return Fd(copy);
+  }
+  Fd file(::open(target.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
+  if (!file) return fail_errno("events", escape_for_display(target, 400), errno, "name a file that can be created with --events FILE");
+  return file;
+}
+
+}  // namespace
+
+Result<Events> Events::open(const std::string& target, const redact::Redactor& redactor, const Clock& clock) {
+  Events events;
+  events.redactor_ = &redactor;
+  events.clock_ = &clock;
+  if (!target.empty()) events.file_ = TRY(open_target(target));
+  return events;
+}
+
+void Events::emit(const std::string& kind, Json body) {
+  if (!file_) return;
+  body["event"] = kind;
+  body["time"] = rfc3339(clock_->wall());
+  std::string line = dump_json(redactor_->value(body)) + "\n";
+  if (redactor_->contains_secret(line)) line = dump_json(Json{{"event", kind}, {"redacted", true}}) + "\n";
+  if (!write_all(file_.get(), line, "events")) {
+    file_.reset();
+    lost_ = true;
+  }
+}
+
+Status write_report(const std::string& path, const Json& report, const redact::Redactor& redactor) {
+  std::string text = dump_json(redactor.value(report)) + "\n";
+  if (redactor.contains_secret(text)) return fail("report", escape_for_display(path, 400), "a credential would be in it; not written");
+  std::size_t slash = path.rfind('/');
+  std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
+  if (name.empty()) return fail("report", escape_for_display(path, 400), "is a directory", "name a file with --report FILE");
+  Fd parent = TRY(open_directory(directory));
+  return write_file_atomic(parent.get(), name, text, 0600);
+}
+
+}  // namespace oncelatch::launcher

@@ -1,0 +1,261 @@
+#include "launcher/run.h"
+
+#include <fmt/core.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <optional>
+
+#include "base/untrusted.h"
+#include "elicitation/tmux_server.h"
+#include "launcher/attached_client.h"
+#include "launcher/channel.h"
+#include "launcher/errors.h"
+#include "launcher/exit_codes.h"
+#include "launcher/progress.h"
+#include "launcher/report.h"
+#include "launcher/session_directory.h"
+#include "launcher/supervisor.h"
+#include "verify/verify_file.h"
+
+namespace oncelatch::launcher {
+namespace {
+
+constexpr int kSupervisorEndLimit = 15'000;  // ms, for the supervisor to clean up after we asked it to end
+
+// Everything that can refuse the launch without leaving a trace.
+Result<SupervisorSetup> check_everything(const RunOptions& options, std::vector<std::string> environment) {
+  LaunchConfig config = TRY(resolve_config(options, std::move(environment)));
+  std::optional<std::string> pinned;
+  if (!options.sha256.empty()) pinned = options.sha256;
+  VerifiedArtifact artifact = TRY(verify::verify_file(config.program, pinned));
+  (void)TRY(elicitation::find_tmux());
+  (void)TRY(audit_path(config.environment));
+  sandbox::HostFacts facts = sandbox::probe_host();
+  if (facts.tier() != sandbox::Tier::full) {
+    return Failure(Error{"sandbox", "this machine", facts.missing(), "oncelatch doctor shows every check", ENOTSUP});
+  }
+  SessionRoot root = TRY(SessionRoot::open(config.environment));
+  for (const std::string& name : root.sweep()) fmt::print(stderr, "oncelatch: removed what a killed session left: {}\n", name);
+  SessionDirectory session = TRY(root.create());
+  return SupervisorSetup{std::move(config), std::move(session), std::move(artifact), std::move(facts), Channel(), 120, 40};
+}
+
+int refuse(const RunOptions& options, const std::vector<std::string>& environment, const Error& error) {
+  int code = report_error(error);
+  if (options.report.empty()) return code;
+  Json report = {{"exit", {{"code", code}, {"reason", exit_reason_for(error)}}}, {"error", error.message()}};
+  Status written = write_report(options.report, report, redact::Redactor::from_environment(environment));
+  if (!written) report_error(written.error());
+  return code;
+}
+
+void size_of_terminal(SupervisorSetup& setup) {
+  winsize size{};
+  if (!has_terminal() || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 || size.ws_row < 2) return;
+  setup.columns = size.ws_col;
+  setup.rows = size.ws_row - 1;  // tmux's status line takes one
+}
+
+// The front end while the session lives.
+class FrontEnd {
+ public:
+  FrontEnd(Channel channel, pid_t supervisor, SessionDirectory session, std::vector<std::string> environment)
+      : channel_(std::move(channel)), supervisor_(supervisor), session_(std::move(session)), environment_(std::move(environment)) {}
+
+  int wait() {
+    watch_signals();
+    while (!code_) {
+      pollfd fds[] = {{channel_.fd(), POLLIN, 0}, {signals_.get(), POLLIN, 0}, {client_ ? client_->pidfd() : -1, POLLIN, 0}};
+      int ready = ::poll(fds, 3, ending_ ? kSupervisorEndLimit : -1);
+      if (ready == 0 && ending_) ::kill(supervisor_, SIGKILL);  // it had its time; what is inside dies with it
+      read_signals();
+      read_messages();
+      check_client();
+    }
+    client_.reset();  // the terminal is ours again before anything is printed
+    if (!farewell_.empty()) fmt::print(stderr, "oncelatch: {}\n", farewell_);
+    return *code_;
+  }
+
+ private:
+  void watch_signals() {
+    sigset_t watched;
+    sigemptyset(&watched);
+    for (int number : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) sigaddset(&watched, number);
+    ::sigprocmask(SIG_BLOCK, &watched, nullptr);
+    ::signal(SIGPIPE, SIG_IGN);
+    signals_ = Fd(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
+  }
+
+  void read_signals() {
+    signalfd_siginfo info{};
+    while (::read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+      ending_ = true;
+      channel_.send({{"kind", "end"}, {"signal", info.ssi_signo}});
+    }
+  }
+
+  void read_messages() {
+    for (;;) {
+      Channel::Message message = channel_.receive();
+      if (message.closed) return supervisor_gone();
+      if (!message.body) return;
+      handle(*message.body);
+      if (code_) return;
+    }
+  }
+
+  void handle(const Json& message) {
+    const std::string* kind = json_string(message, "kind");
+    if (kind == nullptr) return;
+    if (*kind == "ready") show_session();
+    if (*kind == "running") return detach();
+    if (*kind == "event" && !client_) print_progress(message);
+    if (*kind == "failed") {
+      const std::string* text = json_string(message, "message");
+      farewell_ = text != nullptr ? *text : "the session could not be started";
+    }
+    if (*kind == "failed" || *kind == "ended") code_ = static_cast<int>(json_integer(message, "exit").value_or(kExitLauncher));
+    if (*kind == "ended") say_end(message);
+    if (code_) ::waitpid(supervisor_, nullptr, 0);
+  }
+
+  void say_end(const Json& message) {
+    const std::string* reason = json_string(message, "reason");
+    if (reason != nullptr && *reason != "the agent ended") farewell_ = "session ended: " + escape_for_display(*reason, 400);
+  }
+
+  void show_session() {
+    if (!has_terminal()) {
+      fmt::print(stderr, "oncelatch: session {} runs; watch it with: oncelatch attach {}\n", session_.id(), session_.id());
+      return;
+    }
+    Result<AttachedClient> client = AttachedClient::start(session_.path(), environment_);
+    if (client) {
+      client_.emplace(std::move(*client));
+    } else {
+      farewell_ = client.error().message();
+      channel_.send({{"kind", "end"}, {"signal", SIGTERM}});
+    }
+  }
+
+  // The client ended: by the session's end (a message says so), by a person who detached, or by a fault.
+  void check_client() {
+    if (!client_ || code_ || asked_) return;
+    std::optional<ExitStatus> status = client_->poll();
+    if (!status) return;
+    asked_ = true;
+    bool detached = status->shell_code() == 0;
+    channel_.send(detached ? Json{{"kind", "client_gone"}} : Json{{"kind", "end"}, {"signal", SIGHUP}});
+  }
+
+  void detach() {
+    channel_.send({{"kind", "detach"}});
+    farewell_ = fmt::format("detached; the session goes on. Come back with: oncelatch attach {}", session_.id());
+    code_ = 0;
+  }
+
+  // Killed: what it left on disk is ours to remove; its processes died with it.
+  void supervisor_gone() {
+    int status = 0;
+    ::waitpid(supervisor_, &status, 0);
+    Status removed = session_.remove();
+    farewell_ = "supervisor: ended without a word; the agent was ended with it\n  try: oncelatch audit list shows what was recorded";
+    if (!removed) farewell_ += "\n" + removed.error().message();
+    code_ = kExitLauncher;
+  }
+
+  Channel channel_;
+  pid_t supervisor_;
+  SessionDirectory session_;
+  std::vector<std::string> environment_;
+  Fd signals_;
+  std::optional<AttachedClient> client_;
+  std::optional<int> code_;
+  std::string farewell_;
+  bool ending_ = false;
+  bool asked_ = false;
+};
+
+Result<std::string> choose_session(SessionRoot& root, const std::string& id) {
+  std::vector<std::string> living = root.living();
+  if (id.empty() && living.size() == 1) return living[0];
+  for (const std::string& one : living) {
+    if (one == id) return one;
+  }
+  std::string list;
+  for (const std::string& one : living) list += (list.empty() ? "" : ", ") + one;
+  if (living.empty()) return fail("attach", "sessions", "none is running", "oncelatch run kiro");
+  return fail("attach", escape_for_display(id, 100), id.empty() ? "several sessions run" : "no such running session", "one of: " + list);
+}
+
+Result<Channel> connect_front(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) return fail("attach", path, "socket name too long");
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  Fd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd || ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    return fail_errno("attach", path, errno, "oncelatch attach without an id lists what runs");
+  }
+  return Channel(std::move(fd));
+}
+
+Result<int> attach_to(const std::string& id, const std::vector<std::string>& environment) {
+  SessionRoot root = TRY(SessionRoot::open(environment));
+  std::string session = TRY(choose_session(root, id));
+  std::string path = root.path() + "/" + session;
+  Channel channel = TRY(connect_front(path + "/front.sock"));
+  AttachedClient client = TRY(AttachedClient::start(path, environment));
+  for (;;) {
+    pollfd fds[] = {{channel.fd(), POLLIN, 0}, {client.pidfd(), POLLIN, 0}};
+    ::poll(fds, 2, -1);
+    Channel::Message message = channel.receive();
+    const std::string* kind = message.body ? json_string(*message.body, "kind") : nullptr;
+    if (kind != nullptr && *kind == "ended") {
+      client.wait_for_end();
+      return static_cast<int>(json_integer(*message.body, "exit").value_or(kExitLauncher));
+    }
+    if (message.closed) return kExitLauncher;
+    if (client.poll()) return 0;
+  }
+}
+
+}  // namespace
+
+int run(const RunOptions& options, std::vector<std::string> environment) {
+  Result<SupervisorSetup> setup = check_everything(options, environment);
+  if (!setup) return refuse(options, environment, setup.error());
+  size_of_terminal(*setup);
+  Result<std::pair<Channel, Channel>> channel = Channel::pair();
+  if (!channel) return refuse(options, environment, channel.error());
+  std::fflush(nullptr);
+  pid_t supervisor = ::fork();
+  if (supervisor < 0) return refuse(options, environment, fail_errno("supervisor", "fork", errno).value());
+  if (supervisor == 0) {
+    ::setsid();
+    channel->first.close();
+    setup->front_end = std::move(channel->second);
+    std::_Exit(supervise(std::move(*setup)));
+  }
+  channel->second.close();
+  setup->session.forget_lock();
+  FrontEnd front(std::move(channel->first), supervisor, std::move(setup->session), std::move(environment));
+  return front.wait();
+}
+
+int attach(const std::string& id, std::vector<std::string> environment) {
+  Result<int> code = attach_to(id, environment);
+  return code ? *code : report_error(code.error());
+}
+
+}  // namespace oncelatch::launcher

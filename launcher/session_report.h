@@ -1,0 +1,23 @@
+// The parts that the record's first row and the report share: who, what, where, under which guarantees.
+//
+//   log.begin(id, session_start_body(config, artifact, facts, policy_sha256));
+//
+// Ownership: values. Threads: any. Failure: none. Text from outside is escaped; the writer redacts. After fork: allocates.
+#pragma once
+
+#include <vector>
+
+#include "base/artifact.h"
+#include "base/json.h"
+#include "launcher/config.h"
+#include "sandbox/enter.h"
+#include "sandbox/host_facts.h"
+
+namespace oncelatch::launcher {
+
+[[nodiscard]] Json session_start_body(const LaunchConfig& config, const VerifiedArtifact& artifact,
+                                      const sandbox::HostFacts& facts, const std::string& policy_sha256);
+[[nodiscard]] Json self_test_body(const std::vector<sandbox::SelfTestResult>& results);
+[[nodiscard]] Json host_facts_body(const sandbox::HostFacts& facts);
+
+}  // namespace oncelatch::launcher

@@ -1,0 +1,304 @@
+#include "launcher/supervisor.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <optional>
+
+#include "approvals/broker.h"
+#include "audit/decision_log.h"
+#include "audit/log.h"
+#include "base/beneath.h"
+#include "elicitation/mirror.h"
+#include "elicitation/tmux_server.h"
+#include "launcher/environment.h"
+#include "launcher/errors.h"
+#include "launcher/exit_codes.h"
+#include "launcher/front_ends.h"
+#include "launcher/home.h"
+#include "launcher/plan.h"
+#include "launcher/prompts.h"
+#include "launcher/relay_link.h"
+#include "launcher/report.h"
+#include "launcher/session_report.h"
+#include "launcher/terminal.h"
+#include "policy/rules.h"
+#include "redact/redactor.h"
+#include "sandbox/enter.h"
+
+namespace oncelatch::launcher {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kRelayLimit{5000};
+constexpr milliseconds kEndLimit{3000};
+
+class Supervisor {
+ public:
+  explicit Supervisor(SupervisorSetup setup)
+      : setup_(std::move(setup)), redactor_(redact::Redactor::from_environment(setup_.config.environment)) {}
+
+  int run() {
+    Status started = start();
+    if (!started) return fail_start(started.error());
+    fronts_->tell_all({{"kind", "ready"}, {"session", setup_.session.id()}});
+    while (!ended_) step();
+    return finish();
+  }
+
+ private:
+  Status start() {
+    TRY(watch_signals());
+    TRY(open_record());
+    TRY(make_files());
+    TRY(open_terminals());
+    TRY(start_mirror());
+    return enter_sandbox();
+  }
+
+  Status watch_signals() {
+    sigset_t watched;
+    sigemptyset(&watched);
+    for (int number : {SIGTERM, SIGINT, SIGHUP, SIGCHLD}) sigaddset(&watched, number);
+    ::sigprocmask(SIG_BLOCK, &watched, nullptr);
+    ::signal(SIGPIPE, SIG_IGN);
+    signals_ = Fd(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
+    if (!signals_) return fail_errno("supervisor", "signalfd", errno);
+    Fd listener = TRY(listen_in(setup_.session.fd(), "front.sock", SOCK_SEQPACKET));
+    fronts_.emplace(std::move(setup_.front_end), std::move(listener));
+    return {};
+  }
+
+  // Nothing runs that isn't recorded: the record is the first thing that must work.
+  Status open_record() {
+    events_ = TRY(Events::open(setup_.config.options.events, redactor_, clock_));
+    std::string path = TRY(audit_path(setup_.config.environment));
+    log_.emplace(TRY(audit::Log::open(path, redactor_, clock_)));
+    std::string policy = TRY(log_->store_text(setup_.config.rules.text()));
+    TRY(log_->begin(setup_.session.id(), session_start_body(setup_.config, setup_.artifact, setup_.facts, policy)));
+    decisions_.emplace(*log_, redactor_);
+    return {};
+  }
+
+  Status make_files() {
+    TRY(make_home(setup_.session.fd(), setup_.config));
+    recorder_ = TRY(make_recorder(setup_.session.fd(), setup_.config));
+    broker_.emplace(TRY(approvals::Broker::listen(setup_.session.fd(), "approvals.sock", setup_.session.id(), clock_)));
+    return {};
+  }
+
+  Status open_terminals() {
+    terminal_.emplace(TRY(Terminal::open(clock_)));
+    relay_.emplace(TRY(RelayLink::listen(setup_.session.fd(), setup_.session.path())));
+    elicitation::TmuxSetup tmux;
+    tmux.directory = setup_.session.path();
+    tmux.pane_argv = {TRY(sandbox::find_companion("oncelatch-relay")), relay_->socket_path()};
+    tmux.status_text = fmt::format("oncelatch {} | {} | detach: C-] d", setup_.session.id(), setup_.config.agent->name);
+    tmux.columns = setup_.columns;
+    tmux.rows = setup_.rows;
+    tmux_.emplace(TRY(elicitation::TmuxServer::start(tmux)));
+    return terminal_->connect_pane(TRY(relay_->accept_terminal(kRelayLimit)));
+  }
+
+  Status start_mirror() {
+    prompts_.emplace(PromptsSetup{.session_id = setup_.session.id(),
+                                  .agent = std::string(setup_.config.agent->name),
+                                  .working_directory = setup_.config.workspace,
+                                  .unattended = setup_.config.options.unattended,
+                                  .broker = &*broker_,
+                                  .events = &events_,
+                                  .redactor = &redactor_,
+                                  .clock = &clock_,
+                                  .tell_front_ends = [this](const Json& message) { fronts_->tell_all(message); }});
+    elicitation::MirrorSetup mirror;
+    mirror.recorder_file = std::move(recorder_);
+    mirror.recorder_path = setup_.session.path() + "/record.jsonl";
+    mirror.pane = &tmux_->pane();
+    mirror.gate = &*terminal_;
+    mirror.decisions = &*decisions_;
+    mirror.listener = &*prompts_;
+    mirror.clock = &clock_;
+    mirror.unattended = setup_.config.options.unattended;
+    mirror.decide = [this](const policy::PermissionRequest& request) {
+      return policy::decide(setup_.config.rules, request, {setup_.config.workspace, setup_.config.workspace});
+    };
+    mirror_.emplace(TRY(elicitation::Mirror::start(std::move(mirror))));
+    return {};
+  }
+
+  Status enter_sandbox() {
+    LaunchPlan plan = make_plan(setup_.config, setup_.session.path(), setup_.artifact.path());
+    sandbox::PreparedSandbox prepared = TRY(sandbox::prepare(plan.sandbox, setup_.artifact, setup_.facts));
+    confined_.emplace(TRY(sandbox::enter(std::move(prepared), {.terminal = terminal_->slave()})));
+    TRY(log_->append("self_test", self_test_body(confined_->self_test)));
+    events_.emit("session_started", {{"session", setup_.session.id()}, {"workspace", setup_.config.workspace}});
+    return {};
+  }
+
+  void step() {
+    std::vector<pollfd> fds = poll_set();
+    ::poll(fds.data(), fds.size(), poll_timeout());
+    read_signals();
+    FrontEnds::Wish wish = fronts_->handle_ready();
+    if (wish.end) end(fmt::format("signal {}", wish.signal), 128 + wish.signal);
+    if (relay_->handle_ready()) terminal_->follow_size();
+    bool changed = terminal_->handle_ready();
+    changed = tmux_->handle_ready() || changed;
+    if (changed) mirror_->screen_changed();
+    mirror_->handle_ready();
+    for (const approvals::Answer& answer : broker_->handle_ready()) take_answer(answer);
+    if (relay_->closed() || terminal_->pane_closed() || !tmux_->alive()) {
+      end("the session's terminal ended", kExitLauncher);
+    }
+    check_agent();
+  }
+
+  std::vector<pollfd> poll_set() const {
+    std::vector<pollfd> all{{signals_.get(), POLLIN, 0}, {confined_->process.pidfd(), POLLIN, 0}, {relay_->fd(), POLLIN, 0}};
+    for (const auto& part : {fronts_->poll_fds(), terminal_->poll_fds(), tmux_->poll_fds(), mirror_->poll_fds(), broker_->poll_fds()}) {
+      all.insert(all.end(), part.begin(), part.end());
+    }
+    return all;
+  }
+
+  int poll_timeout() const {
+    std::optional<Nanoseconds> deadline = mirror_->next_deadline();
+    if (!deadline) return 30'000;
+    Nanoseconds left = *deadline - clock_.monotonic();
+    if (left <= Nanoseconds(0)) return 0;
+    return static_cast<int>(std::min<std::int64_t>(left.count() / 1'000'000 + 1, 30'000));
+  }
+
+  void read_signals() {
+    signalfd_siginfo info{};
+    while (::read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+      if (info.ssi_signo == SIGCHLD) continue;
+      end(fmt::format("signal {}", info.ssi_signo), 128 + static_cast<int>(info.ssi_signo));
+    }
+  }
+
+  void take_answer(const approvals::Answer& answer) {
+    Status taken = mirror_->answer(answer.local_id, answer.verdict, policy::Decider::person, answer.shown_sha256);
+    if (!taken) events_.emit("answer_refused", {{"id", answer.local_id}, {"error", taken.error().message()}});
+  }
+
+  void check_agent() {
+    Result<std::optional<ExitStatus>> status = confined_->process.poll();
+    if (!status) return end("the agent's process was lost: " + status.error().message(), kExitLauncher);
+    if (!*status) return;
+    child_ = **status;
+    end("the agent ended", child_->shell_code());
+  }
+
+  void end(const std::string& reason, int code) {
+    if (ended_) return;
+    ended_ = true;
+    reason_ = reason;
+    code_ = code;
+  }
+
+  int fail_start(const Error& error) {
+    confined_.reset();
+    code_ = exit_code_for(error);
+    if (log_) (void)log_->end({{"reason", exit_reason_for(error)}, {"error", error.message()}, {"exit", code_}});
+    save_report(exit_reason_for(error), error.message());
+    tmux_.reset();
+    (void)setup_.session.remove();
+    Json message = {{"kind", "failed"}, {"message", error.message()}, {"exit", code_}};
+    if (fronts_) fronts_->tell_all(message);
+    else setup_.front_end.send(message);
+    return code_;
+  }
+
+  int finish() {
+    confined_->lifeline.reset();
+    if (!child_) {
+      Result<ExitStatus> late = confined_->process.wait(kEndLimit);
+      if (late) child_ = *late;
+    }
+    terminal_->handle_ready();
+    tmux_->handle_ready();
+    mirror_->finish(reason_);
+    if (setup_.config.options.unattended && prompts_->any_denied() && code_ < 128) {
+      reason_ = "policy denied or nobody answered";
+      code_ = kExitPolicyDenied;
+    }
+    Status closed = log_->end({{"reason", reason_}, {"exit", code_}});
+    if (!closed && code_ == 0) code_ = kExitLauncher;
+    events_.emit("session_ended", {{"session", setup_.session.id()}, {"reason", reason_}, {"exit", code_}});
+    save_report(reason_, closed ? "" : closed.error().message());
+    tmux_.reset();
+    (void)setup_.session.remove();
+    fronts_->tell_all({{"kind", "ended"}, {"exit", code_}, {"reason", reason_}});
+    return code_;
+  }
+
+  void save_report(const std::string& reason, const std::string& error) {
+    const std::string& path = setup_.config.options.report;
+    if (path.empty()) return;
+    Json report = session_start_body(setup_.config, setup_.artifact, setup_.facts, setup_.config.rules.sha256());
+    report["session"] = setup_.session.id();
+    report["exit"] = {{"code", code_}, {"reason", reason}};
+    if (!error.empty()) report["error"] = error;
+    if (child_) report["child"] = {{"code", child_->code}, {"signaled", child_->signaled}};
+    if (prompts_) report["prompts"] = prompts_->report();
+    if (prompts_ && !prompts_->stop_reason().empty()) report["mirror_stopped"] = prompts_->stop_reason();
+    if (confined_) report["self_test"] = self_test_body(confined_->self_test);
+    report["events_lost"] = events_.lost();
+    Status written = write_report(path, report, redactor_);
+    if (!written && fronts_) {
+      fronts_->tell_all({{"kind", "event"}, {"event", "report_failed"}, {"error", written.error().message()}});
+      if (code_ == 0) code_ = kExitLauncher;
+    }
+  }
+
+  SupervisorSetup setup_;
+  SystemClock clock_;
+  redact::Redactor redactor_;
+  Fd signals_;
+  Fd recorder_;
+  Events events_;
+  std::optional<FrontEnds> fronts_;
+  std::optional<audit::Log> log_;
+  std::optional<audit::DecisionLog> decisions_;
+  std::optional<approvals::Broker> broker_;
+  std::optional<Terminal> terminal_;
+  std::optional<RelayLink> relay_;
+  std::optional<elicitation::TmuxServer> tmux_;
+  std::optional<Prompts> prompts_;
+  std::optional<elicitation::Mirror> mirror_;
+  std::optional<sandbox::Confined> confined_;
+  std::optional<ExitStatus> child_;
+  bool ended_ = false;
+  std::string reason_;
+  int code_ = 0;
+};
+
+}  // namespace
+
+int supervise(SupervisorSetup setup) {
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  ::prctl(PR_SET_DUMPABLE, 0);  // its memory holds the agent's credentials
+  Supervisor supervisor(std::move(setup));
+  return supervisor.run();
+}
+
+Result<std::string> audit_path(const std::vector<std::string>& environment) {
+  std::string state = environment_value(environment, "XDG_STATE_HOME");
+  if (state.empty() || state[0] != '/') {
+    std::string home = environment_value(environment, "HOME");
+    if (home.empty() || home[0] != '/') {
+      return fail("audit", "$HOME", "neither XDG_STATE_HOME nor HOME names a directory for the record", "set HOME; nothing was started");
+    }
+    state = home + "/.local/state";
+  }
+  return state + "/oncelatch/audit.db";
+}
+
+}  // namespace oncelatch::launcher

@@ -1,0 +1,58 @@
+// What the stages of oncelatch-exec share. One process, one value; the first process inside and the program's process
+// work on their own copies after the fork.
+//
+//   Outcome limit_processes(Context& context) {
+//     if (long rc = …; rc < 0) return failed(rc, "RLIMIT_NPROC");
+//     return {};
+//   }
+//
+// Ownership: borrows the plan. Threads: one. Failure: an Outcome whose error is an errno. After fork: safe;
+// freestanding.
+#pragma once
+
+#include <asm/errno.h>
+
+#include "sandbox/plan_wire.h"
+#include "sandbox/stage.h"
+#include "sandbox/syscall.h"
+
+namespace oncelatch::sandbox {
+
+struct [[nodiscard]] Outcome {
+  int error = 0;  // errno, 0: done
+  const char* object = "";
+};
+
+inline Outcome failed(long negative_errno, const char* object) {
+  return {static_cast<int>(-negative_errno), object};
+}
+
+struct Context {
+  WirePlan* plan = nullptr;
+  const unsigned char* message = nullptr;  // the plan's bytes, mapped
+  std::size_t message_size = 0;
+  int root = 0;                     // the new root's mount
+  int detached[kMostSources] = {};  // tree of source i while detached_at_start
+  bool detached_at_start = false;   // the sources were taken with the launcher's rights
+  int outer_pid = 0;                // of the process that waits outside, in its own namespace
+  int outer_pidfd = 0;
+  int inside_pidfd = 0;  // first process inside, seen from outside
+  int inside_pid = 0;
+};
+
+// A record through the status pipe (one write). Never fails loudly: nobody may be listening any more.
+void report(StatusRecord::Kind kind, Stage stage, const Outcome& outcome);
+void set_text(StatusRecord& record, const char* text);
+[[noreturn]] void give_up(Stage stage, const Outcome& outcome);
+
+inline constexpr int kExitFault = 125;
+
+// A path for a call relative to the new root, which is the working directory while it is built.
+inline const char* inside(const Text& target) {
+  return target.data + 1;
+}
+inline bool has(const WirePlan& plan, std::uint32_t flag) {
+  return (plan.flags & flag) != 0;
+}
+
+}  // namespace oncelatch::sandbox

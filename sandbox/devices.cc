@@ -1,0 +1,66 @@
+// A private /dev: six harmless nodes of the host, terminals of our own.
+#include <linux/fcntl.h>
+#include <linux/mount.h>
+
+#include "sandbox/enforce.h"
+#include "sandbox/mount_tools.h"
+
+namespace oncelatch::sandbox {
+
+namespace {
+
+struct Node {
+  const char* host;
+  const char* inside;
+};
+
+// Nothing else: no console of the host, kmsg, mem, kvm, fuse, loop, input or disks.
+constexpr Node kNodes[] = {
+    {"/dev/null", "dev/null"},     {"/dev/zero", "dev/zero"},       {"/dev/full", "dev/full"},
+    {"/dev/random", "dev/random"}, {"/dev/urandom", "dev/urandom"}, {"/dev/tty", "dev/tty"},
+};
+
+struct Link {
+  const char* target;
+  const char* name;
+};
+
+constexpr Link kLinks[] = {
+    {"pts/ptmx", "dev/ptmx"},          {"/proc/self/fd", "dev/fd"},       {"/proc/self/fd/0", "dev/stdin"},
+    {"/proc/self/fd/1", "dev/stdout"}, {"/proc/self/fd/2", "dev/stderr"},
+};
+
+long bind_node(const Node& node) {
+  if (long rc = make_mount_point(node.inside); rc < 0) return rc;
+  return sys::call(__NR_mount, node.host, node.inside, nullptr, MS_BIND, nullptr);
+}
+
+// Lets ttyname() find the inner terminal, which isn't in the private devpts. Nothing depends on it.
+void bind_terminal(const Context& context) {
+  if (!has(*context.plan, kPlanTerminal)) return;
+  long tree = clone_by_name(0);
+  if (tree >= 0 && make_mount_point("dev/console") >= 0) (void)attach(static_cast<int>(tree), AT_FDCWD, "dev/console");
+}
+
+}  // namespace
+
+Outcome make_devices(Context& context) {
+  if (long rc = sys::call(__NR_mkdirat, AT_FDCWD, "dev", 0755); rc < 0) return failed(rc, "/dev");
+  for (const Node& node : kNodes) {
+    long rc = bind_node(node);
+    if (rc < 0) return failed(rc, node.host);
+  }
+  for (const Link& link : kLinks) {
+    long rc = sys::call(__NR_symlinkat, link.target, AT_FDCWD, link.name);
+    if (rc < 0) return failed(rc, link.name);
+  }
+  if (long rc = sys::call(__NR_mkdirat, AT_FDCWD, "dev/pts", 0755); rc < 0) return failed(rc, "/dev/pts");
+  long rc = sys::call(__NR_mount, "devpts", "dev/pts", "devpts", MS_NOSUID | MS_NOEXEC,
+                      "newinstance,ptmxmode=0666,mode=0620");
+  if (rc < 0) return failed(rc, "devpts");
+  bind_terminal(context);
+  if (rc = sys::call(__NR_mkdirat, AT_FDCWD, "dev/shm", 0755); rc < 0) return failed(rc, "/dev/shm");
+  return mount_tmpfs("dev/shm", context.plan->shared_memory, 01777);
+}
+
+}  // namespace oncelatch::sandbox

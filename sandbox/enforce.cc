@@ -1,0 +1,69 @@
+// The order of confinement, on one screen.
+#include "sandbox/enforce.h"
+
+namespace oncelatch::sandbox {
+
+namespace {
+
+// In the process the launcher started, on the host.
+constexpr Step kOutside[] = {
+    {Stage::descriptors, close_unknown_descriptors},
+    {Stage::plan, read_message},
+    {Stage::sources, detach_sources},  // with the launcher's rights: root may open what the confined user can't
+    {Stage::identity, become_confined_user},
+    {Stage::namespaces, make_namespaces},  // returns in both processes
+};
+
+// In the first process of the new namespaces. Mounts come before Landlock, which forbids them; capabilities go before
+// the filter, whose denials then need none.
+constexpr Step kInside[] = {
+    {Stage::identity_maps, map_identity},
+    {Stage::limits, offer_to_oom_killer},  // while its own files in /proc are still its own
+    {Stage::non_dumpable, hide_memory},
+    {Stage::root, make_root},
+    {Stage::skeleton, build_skeleton},  // usr, etc by list, home, workspace, the plan's binds
+    {Stage::devices, make_devices},
+    {Stage::proc, mount_proc},
+    {Stage::root, freeze_root},  // what is bound from it from here on is read-only too
+    {Stage::covers, cover_workspace},
+    {Stage::host_name, name_host},
+    {Stage::loopback, raise_loopback},
+    {Stage::namespace_limits, limit_namespaces},  // user.max_user_namespaces = 0, kernel.pid_max
+    {Stage::seal_proc, seal_proc},                // after the sysctls were written
+    {Stage::pivot, pivot},                        // old root detached
+    {Stage::limits, limit_resources},
+    {Stage::capabilities, drop_capabilities},
+    {Stage::no_new_privileges, forbid_new_privileges},
+    {Stage::landlock, restrict_self},
+    {Stage::seccomp, load_filter},
+};
+
+// In the program's process, which has inherited all of it.
+constexpr Step kProgram[] = {
+    {Stage::session, start_session},
+    {Stage::self_test, test_self},
+    {Stage::exec, execute_program},
+};
+
+template <unsigned Count>
+void run(const Step (&steps)[Count], Context& context) {
+  for (const Step& step : steps) {
+    Outcome outcome = step.run(context);
+    if (outcome.error != 0) give_up(step.stage, outcome);
+  }
+}
+
+}  // namespace
+
+void enforce(Context& context) {
+  run(kOutside, context);
+  if (context.inside_pid != 0) wait_outside(context);
+  run(kInside, context);
+  int program = 0;
+  if (Outcome outcome = fork_program(context, program); outcome.error != 0) give_up(Stage::first_process, outcome);
+  if (program != 0) be_first_process(context, program);
+  run(kProgram, context);
+  sys::exit(kExitFault);
+}
+
+}  // namespace oncelatch::sandbox

@@ -1,0 +1,198 @@
+#include "sandbox/enter.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <poll.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <climits>
+#include <cstring>
+#include <optional>
+
+#include "sandbox/plan_writer.h"
+#include "sandbox/planted.h"
+#include "sandbox/stage.h"
+
+namespace oncelatch::sandbox {
+
+namespace {
+
+constexpr std::chrono::seconds kLongestStart{20};
+
+struct Pipe {
+  Fd read;
+  Fd write;
+};
+
+Result<Pipe> make_pipe(const std::string& name) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return fail_errno("sandbox", name, errno);
+  return Pipe{Fd(ends[0]), Fd(ends[1])};
+}
+
+struct Told {
+  std::vector<SelfTestResult> self_test;
+  std::optional<StatusRecord> failure;
+  bool ready = false;
+};
+
+void take_record(const StatusRecord& record, Told& told) {
+  std::string text(record.text, ::strnlen(record.text, sizeof record.text));
+  if (record.kind == StatusRecord::probe) told.self_test.push_back({text, record.refused != 0, record.error});
+  if (record.kind == StatusRecord::ready) told.ready = true;
+  if (record.kind == StatusRecord::failed && !told.failure) told.failure = record;
+}
+
+// Waits for bytes until the deadline; 0 at the end of the pipe.
+Result<std::size_t> read_some(int fd, char* into, std::size_t most, std::chrono::steady_clock::time_point deadline) {
+  for (;;) {
+    auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count();
+    pollfd entry{fd, POLLIN, 0};
+    int ready = ::poll(&entry, 1, static_cast<int>(std::max<long>(0, left)));
+    if (ready == 0) return fail_errno("sandbox", "start", ETIMEDOUT, "the machine may be overloaded");
+    if (ready < 0 && errno == EINTR) continue;
+    ssize_t got = ready < 0 ? -1 : ::read(fd, into, most);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return fail_errno("sandbox", "status pipe", errno);
+    return static_cast<std::size_t>(got);
+  }
+}
+
+// Until every writer has exec'ed or died.
+Result<Told> listen(int fd) {
+  Told told;
+  auto deadline = std::chrono::steady_clock::now() + kLongestStart;
+  std::array<char, 32 * sizeof(StatusRecord)> buffer;
+  std::size_t held = 0;
+  for (;;) {
+    std::size_t got = TRY(read_some(fd, buffer.data() + held, buffer.size() - held, deadline));
+    if (got == 0) return told;
+    held += got;
+    std::size_t used = 0;
+    for (; held - used >= sizeof(StatusRecord); used += sizeof(StatusRecord)) {
+      StatusRecord record;
+      std::memcpy(&record, buffer.data() + used, sizeof record);
+      take_record(record, told);
+    }
+    std::memmove(buffer.data(), buffer.data() + used, held - used);
+    held -= used;
+  }
+}
+
+const char* advice(Stage stage) {
+  switch (stage) {
+    case Stage::sources:
+    case Stage::skeleton:
+    case Stage::covers:
+      return "check that the path exists, is no link and wasn't replaced meanwhile";
+    case Stage::namespaces:
+    case Stage::identity_maps:
+    case Stage::root:
+    case Stage::proc:
+      return "oncelatch doctor shows what this machine allows";
+    case Stage::self_test:
+      return "the sandbox doesn't hold on this machine; nothing was started. Please report it";
+    case Stage::exec:
+      return "check that the program is for this architecture and its interpreter lies in the sandbox's view";
+    default:
+      return "oncelatch doctor shows what this machine can enforce";
+  }
+}
+
+bool means_missing_feature(const StatusRecord& record) {
+  switch (record.stage) {
+    case Stage::namespaces:
+    case Stage::identity_maps:
+    case Stage::root:
+    case Stage::proc:
+    case Stage::landlock:
+    case Stage::seccomp:
+      return true;
+    default:
+      return false;
+  }
+}
+
+Failure failure_of(const StatusRecord& record) {
+  std::string stage = kStageNames[std::min<unsigned>(static_cast<unsigned>(record.stage), kStages - 1)];
+  std::string object = stage + ": " + std::string(record.text, ::strnlen(record.text, sizeof record.text));
+  if (means_missing_feature(record)) {
+    HostFacts facts = probe_host();
+    if (facts.tier() != Tier::full) return cannot_confine(object + ": " + std::strerror(record.error), facts);
+  }
+  if (record.error == 0) return fail("sandbox", object, "an attempt that must fail succeeded", advice(record.stage));
+  return fail_errno("sandbox", object, record.error, advice(record.stage));
+}
+
+// Where root hands over to another user: pipes and the terminal of the program are its own, so that /dev/stdout and
+// /dev/tty's other name can be opened. Files, named FIFOs and sockets stay whose they are.
+void hand_over(int fd, uid_t uid, gid_t gid) {
+  struct statfs place {};
+  if (fd < 0 || ::fstatfs(fd, &place) != 0) return;
+  if (place.f_type == PIPEFS_MAGIC || place.f_type == DEVPTS_SUPER_MAGIC) (void)!::fchown(fd, uid, gid);
+}
+
+Spawn exec_path(std::string path, const Streams& streams) {
+  Spawn spawn{};
+  spawn.path = std::move(path);
+  spawn.argv = {"oncelatch-exec"};
+  spawn.die_with_parent = true;
+  const int given[3] = {streams.input, streams.output, streams.error};
+  for (int number = 0; number < 3; ++number) {
+    int from = streams.terminal >= 0 ? streams.terminal : given[number];
+    if (from >= 0) spawn.keep[number] = from;
+  }
+  return spawn;
+}
+
+}  // namespace
+
+PreparedSandbox::PreparedSandbox() = default;
+PreparedSandbox::PreparedSandbox(PreparedSandbox&&) noexcept = default;
+PreparedSandbox& PreparedSandbox::operator=(PreparedSandbox&&) noexcept = default;
+PreparedSandbox::~PreparedSandbox() = default;
+
+Result<Confined> enter(PreparedSandbox prepared, const Streams& streams) {
+  TRY(seal_plan(prepared.message_.get(), streams.terminal >= 0));
+  if (::geteuid() == 0 && prepared.uid_ != 0)
+    for (int fd : {streams.terminal, streams.input, streams.output, streams.error})
+      hand_over(fd, prepared.uid_, prepared.gid_);
+  Spawn spawn = exec_path(TRY(find_companion("oncelatch-exec")), streams);
+  Pipe status = TRY(make_pipe("status pipe"));
+  Pipe lifeline = TRY(make_pipe("lifeline"));
+  spawn.keep[kPlanDescriptor] = prepared.message_.get();
+  spawn.keep[kStatusDescriptor] = status.write.get();
+  spawn.keep[kLifelineDescriptor] = lifeline.read.get();
+  spawn.keep[kProgramDescriptor] = prepared.program_.get();
+  int number = kFirstSource;
+  for (const Fd& source : prepared.sources_) spawn.keep[number++] = source.get();
+  Confined confined;
+  confined.process = TRY(start(spawn));
+  confined.lifeline = std::move(lifeline.write);
+  status.write.reset();
+  Told told = TRY(listen(status.read.get()));
+  if (told.failure) return failure_of(*told.failure);
+  if (!told.ready) return fail("sandbox", "start", "the set-up was killed", "check the kernel log for the reason");
+  confined.self_test = std::move(told.self_test);
+  return confined;
+}
+
+Result<std::string> find_companion(const std::string& name) {
+  std::array<char, PATH_MAX> own;
+  ssize_t size = ::readlink("/proc/self/exe", own.data(), own.size());
+  if (size <= 0 || static_cast<std::size_t>(size) == own.size()) return fail_errno("sandbox", "/proc/self/exe", errno);
+  std::string program(own.data(), static_cast<std::size_t>(size));
+  std::string directory = program.substr(0, program.rfind('/'));
+  for (const std::string& place : {directory, directory + "/../libexec/oncelatch"}) {
+    std::string path = place + "/" + name;
+    if (::access(path.c_str(), X_OK) == 0) return path;
+  }
+  return fail_errno("sandbox", name, ENOENT, "install it beside " + program);
+}
+
+}  // namespace oncelatch::sandbox

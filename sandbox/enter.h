@@ -1,0 +1,76 @@
+// Entering a sandbox: prepare() opens and checks everything, enter() starts the exec path (oncelatch-exec), which sets
+// up the confinement in the order of sandbox/enforce.cc, runs its own probes inside, and execs the verified program.
+//
+//   PreparedSandbox prepared = TRY(prepare(plan, artifact, host_facts));
+//   Confined confined = TRY(enter(std::move(prepared), streams));
+//   ExitStatus status = TRY(confined.process.wait(...));   // the program's own code; 128+n for a signal
+//
+// Ownership: PreparedSandbox owns its descriptors, Confined owns the process and the lifeline: when the lifeline's last
+// holder ends (also by SIGKILL) everything inside dies. Threads: one. Failure: stage, object, errno of the step that
+// failed, told by the child through a close-on-exec pipe; nothing of a failed set-up stays behind. A self-test that
+// succeeds in doing what must fail is a failure "sandbox: self-test: NAME". After fork: only oncelatch-exec runs.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/artifact.h"
+#include "base/fd.h"
+#include "base/process.h"
+#include "base/result.h"
+#include "sandbox/host_facts.h"
+#include "sandbox/plan.h"
+
+namespace oncelatch::sandbox {
+
+class Planted;
+
+class PreparedSandbox {
+ public:
+  PreparedSandbox(PreparedSandbox&&) noexcept;
+  PreparedSandbox& operator=(PreparedSandbox&&) noexcept;
+  ~PreparedSandbox();
+
+ private:
+  friend Result<PreparedSandbox> prepare(const SandboxPlan&, const VerifiedArtifact&, const HostFacts&);
+  friend Result<struct Confined> enter(PreparedSandbox, const struct Streams&);
+  PreparedSandbox();
+  Fd message_;               // memfd: the serialised plan, sealed by enter()
+  std::vector<Fd> sources_;  // O_PATH descriptors of mounts, in the plan's order
+  Fd program_;
+  uid_t uid_ = 0;
+  gid_t gid_ = 0;
+  std::unique_ptr<Planted> planted_;  // what the self-test must not reach; removed when enter() returns
+};
+
+// The tier must be full (HostFacts::tier()); otherwise an Error whose stage is "sandbox" and whose errno is ENOTSUP:
+// exit 121.
+[[nodiscard]] Result<PreparedSandbox> prepare(const SandboxPlan& plan, const VerifiedArtifact& artifact,
+                                              const HostFacts& facts);
+
+struct Streams {
+  int terminal = -1;  // slave of the inner pty: becomes 0, 1, 2 and the controlling terminal
+  int input = -1;     // without a terminal: 0, 1, 2
+  int output = -1;
+  int error = -1;
+};
+
+struct SelfTestResult {
+  std::string name;  // "write-outside", "unshare", …
+  bool refused = false;
+  int errno_value = 0;
+};
+
+struct Confined {
+  Process process;  // the outer oncelatch-exec; its exit code is the program's
+  Fd lifeline;      // closing it ends everything inside
+  std::vector<SelfTestResult> self_test;
+};
+
+[[nodiscard]] Result<Confined> enter(PreparedSandbox prepared, const Streams& streams);
+
+// Path of oncelatch-exec beside the running program (same directory, or ../libexec/oncelatch).
+[[nodiscard]] Result<std::string> find_companion(const std::string& name);
+
+}  // namespace oncelatch::sandbox

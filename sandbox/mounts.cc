@@ -1,0 +1,197 @@
+// mount_namespaces(7), pivot_root(2): a root of our own, filled with what the plan names. Built by descriptor and by
+// relative path from the new root, so it needs no directory on the host. Descriptors of mounts are left to close_range
+// and exec.
+#include <linux/fcntl.h>
+#include <linux/mount.h>
+#include <linux/openat2.h>
+#include <linux/stat.h>
+
+#include "sandbox/enforce.h"
+#include "sandbox/mount_tools.h"
+#include "sandbox/small_text.h"
+
+namespace oncelatch::sandbox {
+
+namespace {
+
+constexpr int kDetach = 2;  // MNT_DETACH
+
+Outcome make_file(const Entry& entry) {
+  long fd = sys::call(__NR_openat, AT_FDCWD, inside(entry.target), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, entry.mode);
+  if (fd < 0) return failed(fd, entry.target.data);
+  long rc = entry.text.size == 0 ? 0 : sys::call(__NR_write, fd, entry.text.data, entry.text.size);
+  if (rc >= 0 && rc != static_cast<long>(entry.text.size)) rc = -ENOSPC;
+  sys::close(static_cast<int>(fd));
+  if (rc < 0) return failed(rc, entry.target.data);
+  return {};
+}
+
+Outcome make_directory(const Entry& entry) {
+  if (long rc = sys::call(__NR_mkdirat, AT_FDCWD, inside(entry.target), entry.mode); rc < 0)
+    return failed(rc, entry.target.data);
+  return {};
+}
+
+Outcome make_link(const Entry& entry) {
+  long rc = sys::call(__NR_symlinkat, entry.text.data, AT_FDCWD, inside(entry.target));
+  if (rc < 0) return failed(rc, entry.target.data);
+  return {};
+}
+
+Outcome make_target(const Entry& entry) {
+  if ((entry.flags & kCreateTarget) == 0) return {};
+  long rc = 0;
+  if ((entry.flags & kIsDirectory) != 0) {
+    rc = sys::call(__NR_mkdirat, AT_FDCWD, inside(entry.target), 0755);
+    if (rc == -EEXIST) rc = 0;
+  } else {
+    rc = make_mount_point(inside(entry.target));
+  }
+  if (rc < 0) return failed(rc, entry.target.data);
+  return {};
+}
+
+// The tree to mount: taken at start, or from the descriptor's name (and then the same inode), or from a path of the
+// skeleton.
+long take_tree(Context& context, const Entry& entry) {
+  if (entry.source < 0) return clone_tree(AT_FDCWD, entry.text.data, AT_SYMLINK_NOFOLLOW);
+  if (context.detached_at_start) return context.detached[entry.source];
+  return clone_by_name(kFirstSource + entry.source);
+}
+
+// A target that isn't ours lies in another mount, whose links must not lead elsewhere.
+long attach_to_target(int tree, const Entry& entry) {
+  if ((entry.flags & kCreateTarget) != 0) return attach(tree, AT_FDCWD, inside(entry.target));
+  long target = open_without_links(inside(entry.target), RESOLVE_BENEATH);
+  if (target < 0) return target;
+  return attach(tree, static_cast<int>(target), "");
+}
+
+Outcome mount_bind(Context& context, const Entry& entry) {
+  if (Outcome outcome = make_target(entry); outcome.error != 0) return outcome;
+  long tree = take_tree(context, entry);
+  if (tree < 0) return failed(tree, entry.source < 0 ? entry.text.data : entry.target.data);
+  int fd = static_cast<int>(tree);
+  std::uint64_t attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+  if ((entry.flags & kReadOnly) != 0) attributes |= MOUNT_ATTR_RDONLY;
+  if ((entry.flags & kNoExecute) != 0) attributes |= MOUNT_ATTR_NOEXEC;
+  long rc = set_attributes(fd, attributes, true);
+  if (rc >= 0) rc = attach_to_target(fd, entry);
+  if (rc >= 0 && entry.source >= 0 && !same_object(kFirstSource + entry.source, inside(entry.target))) rc = -ESTALE;
+  if (rc < 0) return failed(rc, entry.target.data);
+  return {};
+}
+
+Outcome mount_temporary(const Entry& entry) {
+  if ((entry.flags & kCreateTarget) != 0) {
+    if (long rc = sys::call(__NR_mkdirat, AT_FDCWD, inside(entry.target), 0755); rc < 0)
+      return failed(rc, entry.target.data);
+  }
+  return mount_tmpfs(inside(entry.target), entry.size, entry.mode);
+}
+
+Outcome build_entry(Context& context, const Entry& entry) {
+  switch (entry.kind) {
+    case EntryKind::directory:
+      return make_directory(entry);
+    case EntryKind::file:
+      return make_file(entry);
+    case EntryKind::link:
+      return make_link(entry);
+    case EntryKind::bind:
+      return mount_bind(context, entry);
+    case EntryKind::temporary:
+      return mount_temporary(entry);
+    case EntryKind::pin:
+    case EntryKind::protect:
+    case EntryKind::hide:
+      break;  // cover_workspace
+  }
+  return {};
+}
+
+// What the workspace holds is bound over itself, opened without following a link and checked to be the inode that was
+// planned.
+Outcome cover(const Entry& entry) {
+  long opened = open_without_links(inside(entry.target), RESOLVE_BENEATH);
+  if (opened < 0) return failed(opened, entry.target.data);
+  int target = static_cast<int>(opened);
+  bool empty = entry.kind == EntryKind::hide;
+  const char* nothing = (entry.flags & kIsDirectory) != 0 ? kEmptyDirectory : kEmptyFile;
+  long tree = -ESTALE;
+  if (same_object(kFirstSource + entry.source, target))
+    tree = empty ? clone_tree(AT_FDCWD, nothing, 0) : clone_tree(target, "", AT_EMPTY_PATH);
+  long rc = tree;
+  if (rc >= 0 && entry.kind != EntryKind::pin) rc = set_attributes(static_cast<int>(tree), MOUNT_ATTR_RDONLY, true);
+  if (rc >= 0) rc = attach(static_cast<int>(tree), target, "");
+  if (rc < 0) return failed(rc, entry.target.data);
+  return {};
+}
+
+bool is_cover(const Entry& entry) {
+  return entry.kind == EntryKind::pin || entry.kind == EntryKind::protect || entry.kind == EntryKind::hide;
+}
+
+}  // namespace
+
+// With the launcher's rights where it is root; an unprivileged launcher can't, and its sources are opened again by name
+// inside the new mount namespace, where the inode is compared.
+Outcome detach_sources(Context& context) {
+  if (sys::call(__NR_geteuid) != 0) return {};
+  for (std::uint32_t i = 0; i < context.plan->sources; ++i) {
+    long tree = clone_tree(kFirstSource + static_cast<int>(i), "", AT_EMPTY_PATH);
+    if (tree == -EPERM && i == 0) return {};  // root without CAP_SYS_ADMIN
+    if (tree < 0) return failed(tree, "open_tree");
+    context.detached[i] = static_cast<int>(tree);
+  }
+  context.detached_at_start = true;
+  return {};
+}
+
+Outcome make_root(Context& context) {
+  if (long rc = sys::call(__NR_mount, nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr); rc < 0)
+    return failed(rc, "make / private");
+  long tmpfs = new_tmpfs("4m", "0755");
+  if (tmpfs < 0) return failed(tmpfs, "tmpfs");
+  context.root = static_cast<int>(tmpfs);
+  if (long rc = attach(context.root, AT_FDCWD, "/"); rc < 0) return failed(rc, "tmpfs over /");
+  if (long rc = sys::call(__NR_fchdir, context.root); rc < 0) return failed(rc, "fchdir");
+  sys::call(__NR_umask, 0);
+  return make_empty_objects();
+}
+
+Outcome build_skeleton(Context& context) {
+  for (std::uint32_t i = 0; i < context.plan->entry_count; ++i) {
+    Outcome outcome = build_entry(context, context.plan->entries[i]);
+    if (outcome.error != 0) return outcome;
+  }
+  return {};
+}
+
+// From here on every bind of something in the new root is read-only too.
+Outcome freeze_root(Context& context) {
+  if (long rc = set_attributes(context.root, MOUNT_ATTR_RDONLY, false); rc < 0) return failed(rc, "read-only root");
+  return {};
+}
+
+Outcome cover_workspace(Context& context) {
+  for (std::uint32_t i = 0; i < context.plan->entry_count; ++i) {
+    const Entry& entry = context.plan->entries[i];
+    if (!is_cover(entry)) continue;
+    if (Outcome outcome = cover(entry); outcome.error != 0) return outcome;
+  }
+  return {};
+}
+
+Outcome pivot(Context& context) {
+  if (long rc = sys::call(__NR_fchdir, context.root); rc < 0) return failed(rc, "fchdir");
+  if (long rc = sys::call(__NR_pivot_root, ".", "."); rc < 0) return failed(rc, "pivot_root");
+  if (long rc = sys::call(__NR_umount2, ".", kDetach); rc < 0) return failed(rc, "umount of the old root");
+  if (long rc = sys::call(__NR_chdir, "/"); rc < 0) return failed(rc, "/");
+  const Text& directory = context.plan->working_directory;
+  if (long rc = sys::call(__NR_chdir, directory.data); rc < 0) return failed(rc, directory.data);
+  sys::call(__NR_umask, 022);
+  return {};
+}
+
+}  // namespace oncelatch::sandbox

@@ -1,0 +1,145 @@
+// The two processes that stay: one outside that hands the exit code on, and pid 1 inside, which reaps orphans and ends
+// everything when the lifeline is cut. Neither keeps the plan, the streams or a descriptor it doesn't need.
+#include <asm/ioctls.h>
+#include <asm/poll.h>
+#include <linux/fcntl.h>
+#include <linux/prctl.h>
+#include <linux/signalfd.h>
+#include <linux/time_types.h>
+
+#include "sandbox/enforce.h"
+#include "sandbox/signals.h"
+
+namespace oncelatch::sandbox {
+
+namespace {
+
+constexpr long kPatience = 2000;  // milliseconds between SIGTERM and SIGKILL
+constexpr int kNoWait = 1;        // WNOHANG
+
+int exit_code(int status) {
+  int signal = status & 0x7f;
+  return signal == 0 ? (status >> 8) & 0xff : 128 + signal;
+}
+
+long milliseconds_now() {
+  __kernel_timespec now{};
+  constexpr int kMonotonic = 1;
+  sys::call(__NR_clock_gettime, kMonotonic, &now);
+  return static_cast<long>(now.tv_sec * 1000 + now.tv_nsec / 1000000);
+}
+
+struct Watch {
+  pollfd entries[3];
+  long deadline = 0;  // 0: none
+
+  // False at the deadline.
+  bool wait() {
+    __kernel_timespec left{};
+    if (deadline != 0) {
+      long milliseconds = deadline - milliseconds_now();
+      if (milliseconds <= 0) return false;
+      left.tv_sec = milliseconds / 1000;
+      left.tv_nsec = milliseconds % 1000 * 1000000;
+    }
+    for (pollfd& entry : entries) entry.revents = 0;
+    long ready = sys::call(__NR_ppoll, entries, 3, deadline != 0 ? &left : nullptr, nullptr, 0);
+    return ready != 0;
+  }
+  [[nodiscard]] bool fired(int index) const { return entries[index].revents != 0; }
+};
+
+// Number of a signal that has come, 0 for none.
+int next_signal(int descriptor) {
+  signalfd_siginfo information{};
+  long got = sys::call(__NR_read, descriptor, &information, sizeof information);
+  return got == static_cast<long>(sizeof information) ? static_cast<int>(information.ssi_signo) : 0;
+}
+
+int open_signals(std::uint64_t set) {
+  long fd = sys::call(__NR_signalfd4, -1, &set, sizeof set, O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) sys::exit(kExitFault);
+  return static_cast<int>(fd);
+}
+
+// Moves `descriptor` to the number `to` and closes all others but the lifeline.
+void keep_only(int descriptor, int to) {
+  if (descriptor != to) (void)sys::call(__NR_dup3, descriptor, to, O_CLOEXEC);
+  (void)sys::call(__NR_close_range, 0U, 2U, 0);
+  (void)sys::call(__NR_close_range, 4U, 4U, 0);
+  (void)sys::call(__NR_close_range, 6U, ~0U, 0);
+}
+static_assert(kPlanDescriptor == 3 && kStatusDescriptor == 4 && kLifelineDescriptor == 5);
+
+// Reaps whatever ended; the program's exit code, or -1 while it runs.
+int reap(int program) {
+  int code = -1;
+  for (;;) {
+    int status = 0;
+    long pid = sys::call(__NR_wait4, -1, &status, kNoWait, nullptr);
+    if (pid <= 0) return code;
+    if (pid == program) code = exit_code(status);
+  }
+}
+
+void pass_signal(Watch& watch, int signal, int program) {
+  (void)sys::call(__NR_kill, -program, signal);
+  if ((signal == kSigterm || signal == kSighup) && watch.deadline == 0) watch.deadline = milliseconds_now() + kPatience;
+}
+
+}  // namespace
+
+void wait_outside(Context& context) {
+  forget_message(context);
+  (void)sys::call(__NR_prctl, PR_SET_DUMPABLE, 0);
+  keep_only(context.inside_pidfd, kPlanDescriptor);
+  block_signals(kForwarded);
+  int signals = open_signals(kForwarded);
+  Watch watch{{{signals, POLLIN, 0}, {kPlanDescriptor, POLLIN, 0}, {kLifelineDescriptor, 0, 0}}};
+  for (;;) {
+    (void)watch.wait();
+    if (watch.fired(1)) break;
+    if (watch.fired(2)) (void)sys::call(__NR_pidfd_send_signal, kPlanDescriptor, kSigkill, nullptr, 0);
+    if (watch.fired(2)) break;
+    for (int signal = next_signal(signals); signal != 0; signal = next_signal(signals))
+      (void)sys::call(__NR_pidfd_send_signal, kPlanDescriptor, signal, nullptr, 0);
+  }
+  int status = 0;
+  while (sys::call(__NR_wait4, context.inside_pid, &status, 0, nullptr) == -EINTR) {
+  }
+  sys::exit(exit_code(status));
+}
+
+Outcome fork_program(Context&, int& program) {
+  block_signals(kForwarded | signal_bit(kSigchld));
+  long pid = sys::call(__NR_clone, kSigchld, nullptr, nullptr, nullptr, nullptr);
+  if (pid < 0) return failed(pid, "clone");
+  program = static_cast<int>(pid);
+  return {};
+}
+
+void be_first_process(Context& context, int program) {
+  forget_message(context);
+  keep_only(context.outer_pidfd, kPlanDescriptor);
+  int signals = open_signals(kForwarded | signal_bit(kSigchld));
+  Watch watch{{{signals, POLLIN, 0}, {kLifelineDescriptor, 0, 0}, {kPlanDescriptor, POLLIN, 0}}};
+  for (;;) {
+    if (!watch.wait()) sys::exit(128 + kSigkill);                     // patience is over
+    if (watch.fired(1) || watch.fired(2)) sys::exit(128 + kSigkill);  // pid 1 ends, so all end
+    for (int signal = next_signal(signals); signal != 0; signal = next_signal(signals))
+      if (signal != kSigchld) pass_signal(watch, signal, program);
+    if (int code = reap(program); code >= 0) sys::exit(code);
+  }
+}
+
+// A session of its own with the inner terminal in the foreground, no signal blocked (start() has reset the
+// dispositions).
+Outcome start_session(Context& context) {
+  if (long rc = sys::call(__NR_setsid); rc < 0) return failed(rc, "setsid");
+  if (has(*context.plan, kPlanTerminal))
+    if (long rc = sys::call(__NR_ioctl, 0, TIOCSCTTY, 0); rc < 0) return failed(rc, "TIOCSCTTY");
+  block_signals(0);
+  return {};
+}
+
+}  // namespace oncelatch::sandbox

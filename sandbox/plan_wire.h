@@ -1,0 +1,107 @@
+// The plan as oncelatch-exec reads it: one flat message, every length checked, nothing owned.
+//
+//   WirePlan plan;                                // about 80 KiB, so static
+//   if (!read_plan(bytes, size, plan)) fail();    // texts point into `bytes`
+//
+// Format (little endian): magic, version, total size, then the fields in the order of read_plan(). A text is u32
+// length, the bytes, one NUL. Targets are absolute, clean paths (no "//", ".", ".."), so a reader may drop the leading
+// slash. Ownership: a WirePlan borrows the message. Threads: a value. Failure: false. After fork: safe; freestanding.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace oncelatch::sandbox {
+
+struct Text {
+  const char* data = nullptr;  // NUL-terminated inside the message
+  std::uint32_t size = 0;
+};
+
+enum class EntryKind : std::uint8_t {
+  directory,  // mkdir(target, mode)
+  file,       // target with the bytes of `text` and `mode`
+  link,       // symbolic link target -> text
+  bind,       // the object of `source` (a descriptor) or of the path `text`
+  temporary,  // tmpfs of `size` bytes and `mode`
+  pin,        // a directory bound onto itself: can't be renamed
+  protect,    // bound onto itself read-only
+  hide,       // covered by an empty read-only object
+};
+inline constexpr unsigned kEntryKinds = 8;
+
+// What Landlock grants beneath the entry's target.
+enum class Rights : std::uint8_t { none, list, read, read_execute, read_write, read_write_execute };
+inline constexpr unsigned kRightsKinds = 6;
+
+inline constexpr std::uint8_t kReadOnly = 1;
+inline constexpr std::uint8_t kNoExecute = 2;
+inline constexpr std::uint8_t kIsDirectory = 4;
+inline constexpr std::uint8_t kCreateTarget = 8;  // the target lies in a tmpfs of ours: make it first
+inline constexpr std::uint8_t kKnownFlags = 15;
+
+struct Entry {
+  EntryKind kind = EntryKind::directory;
+  Rights rights = Rights::none;
+  std::uint8_t flags = 0;
+  std::uint32_t mode = 0;
+  std::uint64_t size = 0;
+  std::int32_t source = 0;  // index among the source descriptors, -1: none
+  Text target;
+  Text text;
+};
+
+// `count` texts one after another, starting at `first`.
+struct TextList {
+  const unsigned char* first = nullptr;
+  std::uint32_t count = 0;
+};
+
+inline constexpr std::uint32_t kPlanMagic = 0x31504C4F;  // "OLP1"
+inline constexpr std::uint32_t kPlanVersion = 1;
+inline constexpr std::uint32_t kMostEntries = 1024;
+inline constexpr std::uint32_t kMostSources = 512;
+inline constexpr std::uint32_t kMostPorts = 64;
+inline constexpr std::uint32_t kMostStrings = 65536;  // arguments, variables
+inline constexpr std::uint32_t kMostPlanBytes = 4U << 20;
+inline constexpr std::uint32_t kMostPath = 4095;
+
+inline constexpr std::uint32_t kPlanHostNetwork = 1;
+inline constexpr std::uint32_t kPlanScript = 2;    // run by path, not by descriptor
+inline constexpr std::uint32_t kPlanTerminal = 4;  // descriptor 0 is the controlling terminal to be
+inline constexpr std::uint32_t kPlanKnownFlags = 7;
+
+// All-zero defaults: it stands in .bss and costs only the pages that are used.
+struct WirePlan {
+  std::uint32_t flags = 0;
+  std::uint32_t uid = 0;
+  std::uint32_t gid = 0;
+  std::uint32_t sources = 0;
+  std::int32_t landlock_abi = 0;
+  std::uint64_t pid_max = 0;  // 0: this kernel has no limit per pid namespace
+  std::uint64_t processes = 0;
+  std::uint64_t file_size = 0;
+  std::uint64_t open_files = 0;
+  std::uint64_t shared_memory = 0;  // bytes of /dev/shm
+  Text working_directory;
+  Text program;            // path inside
+  Text planted_directory;  // outside the view: "file" (a secret), "socket"
+  Text planted_abstract;   // abstract socket name, without the leading NUL
+  std::uint32_t port_count = 0;
+  std::uint16_t ports[kMostPorts] = {};
+  TextList arguments;
+  TextList environment;
+  std::uint32_t entry_count = 0;
+  Entry entries[kMostEntries] = {};
+};
+
+// True when the whole message is well formed; otherwise `plan` is not to be used.
+[[nodiscard]] bool read_plan(const unsigned char* bytes, std::size_t size, WirePlan& plan);
+
+// Text number `index + 1` after `here` (which starts at TextList::first); only for lists of a plan that was read.
+[[nodiscard]] Text next_text(const unsigned char*& here);
+
+// Absolute, at least one component, no empty, "." or ".." component, no NUL.
+[[nodiscard]] bool clean_path(const char* path, std::size_t size);
+
+}  // namespace oncelatch::sandbox

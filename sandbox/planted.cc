@@ -1,0 +1,99 @@
+#include "sandbox/planted.h"
+
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "sandbox/view.h"
+
+namespace oncelatch::sandbox {
+
+namespace {
+
+Result<std::string> random_name() {
+  unsigned char bytes[8];
+  if (::getrandom(bytes, sizeof bytes, 0) != static_cast<ssize_t>(sizeof bytes))
+    return fail_errno("sandbox", "getrandom", errno);
+  std::string name = "oncelatch-probe-";
+  for (unsigned char byte : bytes) {
+    name += "0123456789abcdef"[byte >> 4];
+    name += "0123456789abcdef"[byte & 15];
+  }
+  return name;
+}
+
+std::vector<std::string> places(uid_t caller) {
+  return {"/run/user/" + std::to_string(caller), "/dev/shm", "/run", "/tmp", "/var/tmp"};
+}
+
+bool shown(const std::string& place, const std::vector<std::string>& visible) {
+  return std::any_of(visible.begin(), visible.end(), [&](const std::string& path) { return lies_within(place, path); });
+}
+
+Result<std::string> make_directory_somewhere(const std::string& name, const std::vector<std::string>& visible) {
+  int error = EROFS;
+  for (const std::string& place : places(::geteuid())) {
+    if (shown(place, visible)) continue;
+    std::string path = place + "/" + name;
+    if (::mkdir(path.c_str(), 0700) == 0) return path;
+    error = errno;
+  }
+  return fail_errno("sandbox", "self-test targets", error, "make /run, /tmp or /var/tmp writable");
+}
+
+Status plant_secret(const std::string& path, uid_t uid, gid_t gid) {
+  Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!file) return fail_errno("sandbox", path, errno);
+  if (::write(file.get(), "planted\n", 8) != 8) return fail_errno("sandbox", path, errno);
+  if (::geteuid() == 0 && ::fchown(file.get(), uid, gid) != 0) return fail_errno("sandbox", path, errno);
+  return {};
+}
+
+Result<Fd> listen_at(const std::string& name, bool abstract) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::size_t skip = abstract ? 1 : 0;
+  if (name.size() + 1 >= sizeof address.sun_path) return fail_errno("sandbox", name, ENAMETOOLONG);
+  std::memcpy(address.sun_path + skip, name.data(), name.size());
+  Fd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!listener) return fail_errno("sandbox", "socket", errno);
+  std::size_t size = offsetof(sockaddr_un, sun_path) + name.size() + 1;
+  if (::bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), static_cast<socklen_t>(size)) != 0)
+    return fail_errno("sandbox", name, errno);
+  if (::listen(listener.get(), 4) != 0) return fail_errno("sandbox", name, errno);
+  return listener;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Planted>> Planted::make(uid_t uid, gid_t gid, const std::vector<std::string>& visible) {
+  std::unique_ptr<Planted> planted(new Planted);
+  std::string name = TRY(random_name());
+  planted->directory_ = TRY(make_directory_somewhere(name, visible));
+  planted->abstract_name_ = name;
+  TRY(plant_secret(planted->directory_ + "/secret", uid, gid));
+  planted->path_listener_ = TRY(listen_at(planted->directory_ + "/socket", false));
+  planted->abstract_listener_ = TRY(listen_at(name, true));
+  bool root = ::geteuid() == 0;
+  if (root && (::chown((planted->directory_ + "/socket").c_str(), uid, gid) != 0 ||
+               ::chown(planted->directory_.c_str(), uid, gid) != 0))
+    return fail_errno("sandbox", planted->directory_, errno);
+  return planted;
+}
+
+Planted::~Planted() {
+  if (directory_.empty()) return;
+  for (const char* name : {"/secret", "/socket"}) ::unlink((directory_ + name).c_str());
+  if (::rmdir(directory_.c_str()) == 0) return;
+  ::unlink((directory_ + "/written").c_str());  // an attempt succeeded
+  ::rmdir(directory_.c_str());
+}
+
+}  // namespace oncelatch::sandbox

@@ -1,0 +1,40 @@
+// Targets for the self-test, outside what the sandbox shows: a directory with a secret file and a listening socket, and
+// an abstract socket. They exist from prepare() until enter() has its answer.
+//
+//   std::unique_ptr<Planted> planted = TRY(Planted::make(uid, gid, sources));
+//
+// Ownership: removes what it made. Threads: one. Failure: Error. After fork: the child must not destroy it (it execs).
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/result.h"
+
+namespace oncelatch::sandbox {
+
+class Planted {
+ public:
+  // Owned by `uid`, so that a failure to open it proves the view and not the file's mode. Not below any of `visible`.
+  [[nodiscard]] static Result<std::unique_ptr<Planted>> make(uid_t uid, gid_t gid,
+                                                             const std::vector<std::string>& visible);
+  Planted(const Planted&) = delete;
+  Planted& operator=(const Planted&) = delete;
+  ~Planted();
+
+  [[nodiscard]] const std::string& directory() const { return directory_; }
+  [[nodiscard]] const std::string& abstract_name() const { return abstract_name_; }
+
+ private:
+  Planted() = default;
+  std::string directory_;
+  std::string abstract_name_;
+  Fd path_listener_;
+  Fd abstract_listener_;
+};
+
+}  // namespace oncelatch::sandbox

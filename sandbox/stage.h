@@ -1,0 +1,71 @@
+// Words between oncelatch-exec and enter(): the stages of confinement and the records of the status pipe.
+//
+//   StatusRecord record{.kind = StatusRecord::failed, .stage = Stage::landlock, .error = ENOSYS};
+//   write(kStatusDescriptor, &record, sizeof record);   // at most PIPE_BUF, so whole or not at all
+//
+// Ownership: plain data. Threads: a value. Failure: none. After fork: safe; freestanding.
+#pragma once
+
+#include <cstdint>
+
+namespace oncelatch::sandbox {
+
+// Descriptor numbers oncelatch-exec is started with. 0, 1, 2 are the program's streams.
+inline constexpr int kPlanDescriptor = 3;      // sealed memfd with the plan
+inline constexpr int kStatusDescriptor = 4;    // pipe, write end
+inline constexpr int kLifelineDescriptor = 5;  // pipe, read end; hang-up ends everything
+inline constexpr int kProgramDescriptor = 6;   // the verified file
+inline constexpr int kFirstSource = 7;         // O_PATH descriptors of mounts
+
+enum class Stage : std::uint8_t {
+  descriptors,
+  plan,
+  sources,
+  identity,
+  namespaces,
+  identity_maps,
+  non_dumpable,
+  root,
+  skeleton,
+  devices,
+  proc,
+  covers,
+  host_name,
+  loopback,
+  namespace_limits,
+  seal_proc,
+  pivot,
+  limits,
+  capabilities,
+  no_new_privileges,
+  landlock,
+  seccomp,
+  first_process,
+  session,
+  self_test,
+  exec,
+};
+
+inline constexpr const char* kStageNames[] = {
+    "descriptors",   "plan",         "sources",       "identity",     "namespaces",
+    "identity-maps", "non-dumpable", "root",          "skeleton",     "devices",
+    "proc",          "covers",       "host-name",     "loopback",     "namespace-limits",
+    "seal-proc",     "pivot",        "limits",        "capabilities", "no-new-privileges",
+    "landlock",      "seccomp",      "first-process", "session",      "self-test",
+    "exec",
+};
+inline constexpr unsigned kStages = sizeof kStageNames / sizeof kStageNames[0];
+static_assert(kStages == static_cast<unsigned>(Stage::exec) + 1);
+
+struct StatusRecord {
+  enum Kind : std::uint8_t { failed = 1, probe = 2, ready = 3 };
+  Kind kind = failed;
+  Stage stage = Stage::descriptors;
+  std::uint8_t refused = 0;  // probe: the attempt failed, as it must
+  std::uint8_t unused = 0;
+  std::int32_t error = 0;  // errno
+  char text[120] = {};     // object, or the probe's name
+};
+static_assert(sizeof(StatusRecord) == 128);
+
+}  // namespace oncelatch::sandbox

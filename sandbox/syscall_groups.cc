@@ -1,0 +1,161 @@
+#include "sandbox/syscall_groups.h"
+
+#include <linux/net.h>
+#include <linux/prctl.h>
+#include <linux/sched.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+
+namespace oncelatch::sandbox {
+
+namespace {
+
+using Rules = std::vector<SyscallRule>;
+
+constexpr std::uint64_t kLow = 0xffffffff;
+constexpr std::uint64_t kOpenCreate = 0100;          // O_CREAT, the same on every architecture here
+constexpr std::uint64_t kOpenTemporary = 020000000;  // __O_TMPFILE
+
+ArgumentTest is(unsigned argument, std::uint64_t value) {
+  return {argument, ArgumentTest::Kind::masked, kLow, value};
+}
+ArgumentTest has_bits(unsigned argument, std::uint64_t bits) {
+  return {argument, ArgumentTest::Kind::masked, bits, bits};
+}
+ArgumentTest within(unsigned argument, std::uint64_t mask, std::uint64_t value) {
+  return {argument, ArgumentTest::Kind::masked, mask, value};
+}
+ArgumentTest above(unsigned argument, std::uint64_t value) {
+  return {argument, ArgumentTest::Kind::above, 0, value};
+}
+ArgumentTest differs(unsigned argument, std::uint64_t value) {
+  return {argument, ArgumentTest::Kind::differs, 0, value};
+}
+
+Rules always(std::initializer_list<std::string_view> names) {
+  Rules rules;
+  for (std::string_view name : names) rules.push_back({name, {}});
+  return rules;
+}
+
+Rules namespace_flags() {
+  Rules rules;
+  for (std::uint64_t flag :
+       {CLONE_NEWUSER, CLONE_NEWNS, CLONE_NEWPID, CLONE_NEWNET, CLONE_NEWIPC, CLONE_NEWUTS, CLONE_NEWCGROUP})
+    rules.push_back({"clone", {has_bits(0, flag)}});
+  return rules;
+}
+
+// AF_UNIX 1, AF_INET 2, AF_INET6 10, AF_NETLINK 16 stay.
+Rules socket_families() {
+  Rules rules;
+  for (std::string_view call : {"socket", "socketpair"}) {
+    for (std::uint64_t family : {0, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 15}) rules.push_back({call, {is(0, family)}});
+    rules.push_back({call, {above(0, 16)}});
+  }
+  return rules;
+}
+
+// Protocols 0, TCP 6 and UDP 17 of the internet families; of netlink only NETLINK_ROUTE.
+Rules socket_protocols() {
+  Rules rules;
+  for (std::uint64_t family : {2, 10}) {
+    rules.push_back({"socket", {is(0, family), is(2, 1)}});
+    rules.push_back({"socket", {is(0, family), within(2, 0xfffffffe, 2)}});
+    rules.push_back({"socket", {is(0, family), within(2, 0xfffffffe, 4)}});
+    rules.push_back({"socket", {is(0, family), is(2, 7)}});
+    rules.push_back({"socket", {is(0, family), within(2, 0xfffffff8, 8)}});
+    rules.push_back({"socket", {is(0, family), is(2, 16)}});
+    rules.push_back({"socket", {is(0, family), above(2, 17)}});
+  }
+  rules.push_back({"socket", {is(0, 16), differs(2, 0)}});
+  rules.push_back({"socketcall", {is(0, SYS_SOCKET)}});  // its arguments lie in memory
+  return rules;
+}
+
+Rules set_id_bits() {
+  Rules rules;
+  for (std::uint64_t bit : {S_ISUID, S_ISGID}) {
+    rules.push_back({"chmod", {has_bits(1, bit)}});
+    rules.push_back({"fchmod", {has_bits(1, bit)}});
+    rules.push_back({"fchmodat", {has_bits(2, bit)}});
+    rules.push_back({"creat", {has_bits(1, bit)}});
+    rules.push_back({"mknod", {has_bits(1, bit)}});
+    rules.push_back({"mknodat", {has_bits(2, bit)}});
+    for (std::uint64_t flag : {kOpenCreate, kOpenTemporary}) {
+      rules.push_back({"open", {has_bits(1, flag), has_bits(2, bit)}});
+      rules.push_back({"openat", {has_bits(2, flag), has_bits(3, bit)}});
+    }
+  }
+  return rules;
+}
+
+Rules devices() {
+  Rules rules;
+  for (std::uint64_t type : {S_IFBLK, S_IFCHR}) {
+    rules.push_back({"mknod", {within(1, S_IFMT, type)}});
+    rules.push_back({"mknodat", {within(2, S_IFMT, type)}});
+  }
+  return rules;
+}
+
+Rules terminal_input() {
+  Rules rules;
+  for (std::uint64_t request : {TIOCSTI, 0x541C /* TIOCLINUX */, TIOCSETD, TIOCCONS})
+    rules.push_back({"ioctl", {is(1, request)}});
+  return rules;
+}
+
+std::vector<SyscallGroup> build() {
+  return {
+      {"mount", "the view of the filesystem stays as it was built", EPERM,
+       always({"mount", "umount", "umount2", "pivot_root", "chroot"})},
+      {"mount-new", "the newer mount calls; programs fall back", ENOSYS,
+       always({"open_tree", "move_mount", "fsopen", "fsconfig", "fsmount", "fspick", "mount_setattr"})},
+      {"namespaces", "no further namespace is made or entered", EPERM, always({"unshare", "setns"})},
+      {"namespace-flags", "clone with namespace flags", EPERM, namespace_flags()},
+      {"opaque", "calls whose flags lie in memory, where a filter can't see them; libraries fall back", ENOSYS,
+       always({"clone3", "openat2"})},
+      {"io-uring", "a second way to make system calls, past any filter", ENOSYS,
+       always({"io_uring_setup", "io_uring_enter", "io_uring_register"})},
+      {"other-processes", "memory, descriptors and registers of other processes", EPERM,
+       always({"ptrace", "process_vm_readv", "process_vm_writev", "kcmp", "pidfd_getfd", "move_pages", "migrate_pages",
+               "process_mrelease"})},
+      {"process-madvise", "advice about the memory of other processes", ENOSYS, always({"process_madvise"})},
+      {"keys", "key rings are shared with the user's session", EPERM, always({"add_key", "request_key", "keyctl"})},
+      {"kernel-programs", "code and counters inside the kernel", EPERM,
+       always({"bpf", "perf_event_open", "userfaultfd"})},
+      {"kernel-control", "modules, reboot, swap, quota, accounting, log", EPERM,
+       always({"kexec_load",    "kexec_file_load", "init_module",     "finit_module", "delete_module",
+               "create_module", "query_module",    "get_kernel_syms", "reboot",       "swapon",
+               "swapoff",       "quotactl",        "quotactl_fd",     "acct",         "syslog",
+               "vhangup",       "nfsservctl",      "bdflush",         "_sysctl",      "sysfs",
+               "uselib",        "lookup_dcookie"})},
+      {"clock", "the machine's time", EPERM,
+       always({"settimeofday", "stime", "adjtimex", "clock_settime", "clock_settime64", "clock_adjtime",
+               "clock_adjtime64"})},
+      {"hardware", "ports and processor modes", EPERM,
+       always({"iopl", "ioperm", "modify_ldt", "vm86", "vm86old", "pciconfig_read", "pciconfig_write",
+               "pciconfig_iobase"})},
+      {"names", "identity of the host", EPERM, always({"sethostname", "setdomainname"})},
+      {"handles", "files by handle, past every path rule", EPERM,
+       always({"open_by_handle_at", "name_to_handle_at", "fanotify_init", "fanotify_mark"})},
+      {"terminal-input", "typing into a terminal, consoles, line disciplines", EPERM, terminal_input()},
+      {"memory-map", "rewriting what /proc says of a process", EPERM, {{"prctl", {is(0, PR_SET_MM)}}}},
+      {"socket-families", "only unix, internet and route sockets", EPERM, socket_families()},
+      {"socket-protocols", "no MPTCP, raw or other protocols that port rules don't know", EPERM, socket_protocols()},
+      {"set-id", "files that would run as somebody else later", EPERM, set_id_bits()},
+      {"devices", "device nodes", EPERM, devices()},
+  };
+}
+
+}  // namespace
+
+const std::vector<SyscallGroup>& syscall_groups() {
+  static const std::vector<SyscallGroup> groups = build();
+  return groups;
+}
+
+}  // namespace oncelatch::sandbox

@@ -1,0 +1,53 @@
+// What the filter refuses, as data: groups with the reason and the errno, like systemd's system call sets.
+// sandbox/filter_gen.cc makes the filter of it at build time; nothing here is in the programs that ship.
+//
+//   for (const SyscallGroup& group : syscall_groups()) print(group.name, group.help);
+//
+// Names are libseccomp's; one that an architecture lacks is skipped there. Arguments are compared in their low 32 bits,
+// as the kernel uses them (a 64-bit compare is passed by TIOCSTI | 1 << 32). Ownership: constants.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace oncelatch::sandbox {
+
+struct ArgumentTest {
+  enum class Kind {
+    masked,   // (argument & mask) == value
+    above,    // argument > value, in 64 bits
+    differs,  // argument != value, in 64 bits
+  };
+  unsigned argument;
+  Kind kind;
+  std::uint64_t mask;
+  std::uint64_t value;
+};
+
+// All tests must hold for the refusal; none: always.
+struct SyscallRule {
+  std::string_view name;
+  std::vector<ArgumentTest> tests;
+};
+
+struct SyscallGroup {
+  std::string_view name;
+  std::string_view help;
+  int error;
+  std::vector<SyscallRule> rules;
+};
+
+[[nodiscard]] const std::vector<SyscallGroup>& syscall_groups();
+
+// Beyond what libseccomp 2.5 can name or say (filter_gen.cc puts them before its program).
+inline constexpr std::uint32_t kNewestKnownSyscall = 462;  // mseal; anything newer, up to kFirstPrivateSyscall: ENOSYS
+inline constexpr std::uint32_t kFirstPrivateSyscall = 0x000f0000;  // Arm's own; x32 starts at 0x40000000
+inline constexpr std::uint32_t kUnnamedRefused[] = {
+    452,  // fchmodat2: set-id bits; libraries fall back to fchmodat
+    457,  // statmount
+    458,  // listmount
+};
+inline constexpr std::uint32_t kHarmlessPersonalities[] = {0 /* Linux */, 8 /* Linux32 */, 0xffffffff /* query */};
+
+}  // namespace oncelatch::sandbox

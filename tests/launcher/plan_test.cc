@@ -1,0 +1,91 @@
+#include "launcher/plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/beneath.h"
+#include "launcher/home.h"
+#include "tests/launcher/scratch.h"
+
+namespace oncelatch::launcher {
+namespace {
+
+using test::Scratch;
+
+RunOptions options(const Scratch& scratch) {
+  RunOptions run;
+  run.agent = "kiro";
+  run.cli_path = test::program("kiro-cli");
+  run.workspace = scratch.path("repository");
+  run.arguments = {"--model", "auto", "hello"};
+  return run;
+}
+
+TEST(Plan, ArgumentsAndPlacesOfAFreshLaunch) {
+  Scratch scratch;
+  Result<LaunchConfig> config = resolve_config(options(scratch), scratch.environment());
+  ASSERT_TRUE(config) << config.error().message();
+  LaunchPlan plan = make_plan(*config, "/run/session", "/opt/bin/kiro-cli");
+  EXPECT_THAT(plan.sandbox.argv, ::testing::ElementsAre("kiro-cli", "chat", "--tui", "--model", "auto", "hello"));
+  EXPECT_EQ(plan.sandbox.workspace, scratch.path("repository"));
+  EXPECT_EQ(plan.sandbox.home, "/run/session/home");
+  EXPECT_EQ(plan.sandbox.binds.size(), 1U) << "only the recorder beside the skeleton";
+  EXPECT_EQ(plan.sandbox.binds[0].source, "/run/session/record.jsonl");
+  EXPECT_EQ(plan.sandbox.program_inside, "/opt/oncelatch/agent/kiro-cli");
+}
+
+TEST(Plan, TheRepositorysExecutableConfigurationIsCovered) {
+  Scratch scratch;
+  LaunchConfig config = std::move(*resolve_config(options(scratch), scratch.environment()));
+  std::vector<std::string> hidden;
+  std::vector<std::string> kept;
+  for (const sandbox::Cover& cover : make_plan(config, "/s", "/b/kiro-cli").sandbox.covers) {
+    (cover.kind == sandbox::Cover::Kind::hide ? hidden : kept).push_back(cover.path.substr(scratch.path("repository").size()));
+  }
+  EXPECT_THAT(hidden, ::testing::IsSupersetOf({"/.kiro/agents", "/.kiro/hooks", "/.kiro/settings"}));
+  EXPECT_THAT(kept, ::testing::IsSupersetOf({"/.git/hooks", "/.git/config"}));
+  EXPECT_THAT(hidden, ::testing::Not(::testing::Contains("/.kiro/specs")));
+}
+
+TEST(Plan, RootRunsTheAgentAsTheWorkspacesOwner) {
+  if (::geteuid() != 0) return;  // an ordinary user has no choice: config.uid is the caller's, checked below in every run
+  Scratch scratch;
+  ASSERT_EQ(::chown(scratch.path("repository").c_str(), 61234, 61235), 0);
+  LaunchConfig config = std::move(*resolve_config(options(scratch), scratch.environment()));
+  EXPECT_EQ(config.uid, 61234U);
+  EXPECT_EQ(config.gid, 61235U);
+}
+
+TEST(Home, IsFreshPrivateAndKnowsTheCallersGitName) {
+  Scratch scratch;
+  scratch.write("home/.gitconfig", "[user]\n\tname = A \"quoted\" Name\n\temail = a@b\n[core]\n\tsshCommand = evil\n");
+  LaunchConfig config = std::move(*resolve_config(options(scratch), scratch.environment()));
+  Fd session = std::move(*open_directory(scratch.path("state")));
+  ASSERT_TRUE(make_home(session.get(), config));
+  struct stat info {};
+  ASSERT_EQ(::stat(scratch.path("state/home").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 0700U);
+  std::string git = scratch.read("state/home/.gitconfig");
+  EXPECT_NE(git.find("email = \"a@b\""), std::string::npos) << git;
+  EXPECT_NE(git.find(R"(name = "A quoted Name")"), std::string::npos) << git;
+  EXPECT_NE(git.find("directory = \"" + config.workspace), std::string::npos) << git;
+  EXPECT_EQ(git.find("sshCommand"), std::string::npos) << git;
+  EXPECT_TRUE(scratch.exists("state/home/.kiro/agents"));
+  EXPECT_FALSE(make_home(session.get(), config)) << "an existing home is never used again";
+}
+
+TEST(Home, TheRecorderIsPrivateAndNew) {
+  Scratch scratch;
+  LaunchConfig config = std::move(*resolve_config(options(scratch), scratch.environment()));
+  Fd session = std::move(*open_directory(scratch.path("state")));
+  ASSERT_TRUE(make_recorder(session.get(), config));
+  struct stat info {};
+  ASSERT_EQ(::stat(scratch.path("state/record.jsonl").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 0600U);
+  EXPECT_FALSE(make_recorder(session.get(), config));
+}
+
+}  // namespace
+}  // namespace oncelatch::launcher

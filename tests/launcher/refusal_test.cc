@@ -1,0 +1,110 @@
+// Every way in which a launch is refused before anything starts: message with stage, object, what and a next step; exit code;
+// nothing left.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/launcher/scratch.h"
+
+namespace oncelatch::test {
+namespace {
+
+void expect_refused(const Scratch& scratch, const std::vector<std::string>& arguments, int code, const std::vector<std::string>& words) {
+  Output output = scratch.oncelatch(arguments);
+  EXPECT_EQ(output.status.shell_code(), code) << output.err;
+  for (const std::string& word : words) EXPECT_NE(output.err.find(word), std::string::npos) << "no \"" << word << "\" in: " << output.err;
+  EXPECT_NE(output.err.find("try:"), std::string::npos) << output.err;
+  EXPECT_TRUE(scratch.session_directories().empty());
+}
+
+std::vector<std::string> with(const Scratch& scratch, std::vector<std::string> more) { return scratch.run_arguments(std::move(more)); }
+
+TEST(Refusal, UnknownCommandAndAgent) {
+  Scratch scratch;
+  expect_refused(scratch, {"fly"}, 122, {"command line"});
+  expect_refused(scratch, {"run", "kiroo"}, 122, {"agent: kiroo", "did you mean kiro"});
+  expect_refused(scratch, {"doctor", "--", "x"}, 122, {"belong to run"});
+}
+
+TEST(Refusal, NoSuchCli) {
+  Scratch scratch;
+  expect_refused(scratch, {"run", "kiro"}, 127, {"agent: kiro-cli", "no such program", "--cli-path"});
+  expect_refused(scratch, {"run", "kiro", "--cli-path", "/nowhere/kiro-cli"}, 127, {"verify: /nowhere/kiro-cli"});
+  scratch.write("not-executable", "x", 0600);
+  expect_refused(scratch, {"run", "kiro", "--cli-path", scratch.path("not-executable")}, 126, {"verify:"});
+}
+
+TEST(Refusal, DigestMismatch) {
+  Scratch scratch;
+  expect_refused(scratch, with(scratch, {"--sha256", std::string(64, 'a')}), 125, {"verify:", std::string(64, 'a'), sha256_file(program("kiro-cli"))});
+  expect_refused(scratch, with(scratch, {"--sha256", "abc"}), 125, {"verify:"});
+  EXPECT_EQ(scratch.report().at("exit").at("reason"), "launcher-fault");
+}
+
+TEST(Refusal, Policy) {
+  Scratch scratch;
+  expect_refused(scratch, with(scratch, {"--policy", scratch.path("none.yaml")}), 122, {"policy:", "none.yaml"});
+  scratch.write("typo.yaml", "rules:\n  - match: [\"ls\"]\n    capability: shell\n    efect: allow\n");
+  expect_refused(scratch, with(scratch, {"--policy", scratch.path("typo.yaml")}), 122, {"typo.yaml:4:5", "efect", "effect"});
+  scratch.write("open.yaml", "rules: []\n", 0666);
+  expect_refused(scratch, with(scratch, {"--policy", scratch.path("open.yaml")}), 122, {"others can write it", "chmod"});
+  scratch.write("repository/policy.yaml", "rules: []\n");
+  expect_refused(scratch, with(scratch, {"--policy", scratch.path("repository/policy.yaml")}), 122, {"lies in the workspace"});
+}
+
+TEST(Refusal, Workspace) {
+  Scratch scratch;
+  std::vector<std::string> base = {"run", "kiro", "--cli-path", program("kiro-cli"), "--workspace"};
+  auto at = [&base](const std::string& workspace) {
+    std::vector<std::string> all = base;
+    all.push_back(workspace);
+    return all;
+  };
+  expect_refused(scratch, at(scratch.path("missing")), 122, {"workspace:", "No such file"});
+  expect_refused(scratch, at("/"), 122, {"workspace: /"});
+  expect_refused(scratch, at(scratch.path("home")), 122, {"workspace:", "home"});
+  expect_refused(scratch, at(scratch.path("")), 122, {"workspace:", "home"});
+  expect_refused(scratch, at("/etc"), 122, {"workspace: /etc", "system directory"});
+  expect_refused(scratch, at(program("kiro-cli")), 122, {"is not a directory"});
+  ASSERT_EQ(::symlink(scratch.path("home").c_str(), scratch.path("link").c_str()), 0);
+  expect_refused(scratch, at(scratch.path("link")), 122, {"home"});
+}
+
+TEST(Refusal, TrustFlagsOfTheAgent) {
+  Scratch scratch;
+  for (const char* flag : {"--trust-all-tools", "-a", "--trust-tools=shell"}) {
+    expect_refused(scratch, with(scratch, {"--", flag}), 122, {"agent:", flag, "--policy"});
+  }
+}
+
+TEST(Refusal, EventsTarget) {
+  Scratch scratch;
+  std::vector<std::string> arguments = {"run", "kiro", "--cli-path", program("kiro-cli"), "--workspace", scratch.path("repository"), "--events"};
+  std::vector<std::string> closed = arguments;
+  closed.emplace_back("fd:77");
+  expect_refused(scratch, closed, 122, {"events: fd:77"});
+  arguments.push_back(scratch.path("no/such/file"));
+  expect_refused(scratch, arguments, 122, {"events:", "No such file"});
+}
+
+TEST(Refusal, EscapesHostileNames) {
+  Scratch scratch;
+  Output output = scratch.oncelatch({"run", "kiro", "--workspace", scratch.path("\x1b]0;x\x07\u202e")});
+  EXPECT_EQ(output.status.shell_code(), 122);
+  EXPECT_EQ(output.err.find('\x1b'), std::string::npos);
+  EXPECT_EQ(output.err.find("\u202e"), std::string::npos);
+}
+
+// The record can't be written: nothing may run.
+TEST(Refusal, NoRecordNoSession) {
+  Scratch scratch;
+  scratch.write("state/oncelatch", "a file where the directory should be");
+  Output output = scratch.oncelatch(scratch.run_arguments());
+  EXPECT_EQ(output.status.shell_code(), 125) << output.err;
+  EXPECT_NE(output.err.find("state/oncelatch"), std::string::npos) << output.err;
+  EXPECT_TRUE(scratch.session_directories().empty());
+  EXPECT_TRUE(scratch.processes_left().empty());
+}
+
+}  // namespace
+}  // namespace oncelatch::test

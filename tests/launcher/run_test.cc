@@ -1,0 +1,163 @@
+// Whole runs on the stand-in agent: real tmux, real kernel confinement, real record.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <sstream>
+
+
+#include "tests/launcher/scratch.h"
+
+namespace oncelatch::test {
+namespace {
+
+constexpr const char* kPolicy = R"(rules:
+  - {id: touch-ok, capability: shell, match: ["touch allowed*"], effect: allow}
+  - {id: no-push, capability: shell, match: ["git push *"], effect: deny, reason: "Push goes through review."}
+)";
+
+Json shell(const std::string& command) { return {{"type", "prompt"}, {"tool", "shell"}, {"command", command}}; }
+
+Json steps(std::vector<Json> all, const std::string& engine = "v2") {
+  return {{"engine", engine}, {"key_log", "keys.jsonl"}, {"steps", all}};
+}
+
+std::vector<Json> lines_of(const std::string& text) {
+  std::vector<Json> all;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    Result<Json> one = parse_json(line, {}, "line");
+    if (one) all.push_back(std::move(*one));
+  }
+  return all;
+}
+
+void expect_nothing_left(const Scratch& scratch) {
+  EXPECT_TRUE(eventually([&] { return scratch.session_directories().empty(); }));
+  EXPECT_TRUE(eventually([&] { return scratch.processes_left().empty(); })) << ::testing::PrintToString(scratch.processes_left());
+}
+
+class RunOnEngine : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(RunOnEngine, AllowsDeniesAndAsksAPerson) {
+  Scratch scratch;
+  scratch.write("policy.yaml", kPolicy);
+  scratch.scenario(steps({shell("touch allowed-1"), shell("git push origin main"), shell("touch by-person"), shell("touch not-by-person")}, GetParam()));
+  Process run = scratch.start(scratch.run_arguments());
+  Json first = scratch.wait_event("waiting_for_permission");
+  Output list = scratch.oncelatch({"approvals", "list"});
+  EXPECT_NE(list.out.find("touch by-person"), std::string::npos) << list.out << list.err;
+  Output accepted = scratch.oncelatch({"approvals", "accept", first.value("id", "")});
+  EXPECT_EQ(accepted.status.shell_code(), 0) << accepted.err;
+  Json second = scratch.wait_event("waiting_for_permission", 2);
+  EXPECT_NE(scratch.oncelatch({"approvals", "accept", first.value("id", "")}).status.shell_code(), 0) << "an answer counts once";
+  EXPECT_EQ(scratch.oncelatch({"approvals", "decline", second.value("id", "")}).status.shell_code(), 0);
+  Result<ExitStatus> status = run.wait(std::chrono::seconds(30));
+  ASSERT_TRUE(status) << scratch.read("stderr.txt");
+  EXPECT_EQ(status->shell_code(), 0) << scratch.read("stderr.txt");
+  EXPECT_TRUE(scratch.exists("repository/allowed-1"));
+  EXPECT_TRUE(scratch.exists("repository/by-person"));
+  EXPECT_FALSE(scratch.exists("repository/not-by-person"));
+  for (const Json& prompt : scratch.report().at("prompts")) EXPECT_EQ(prompt.value("outcome", ""), "confirmed") << prompt;
+  expect_nothing_left(scratch);
+  Output audit = scratch.oncelatch({"audit", "list", "--json"});
+  std::string kinds;
+  for (const Json& row : lines_of(audit.out)) kinds += row.value("kind", "") + " ";
+  EXPECT_NE(kinds.find("request decision delivering outcome request decision delivering outcome"), std::string::npos) << kinds;
+  EXPECT_EQ(scratch.oncelatch({"audit", "verify"}).status.shell_code(), 0);
+}
+INSTANTIATE_TEST_SUITE_P(Engines, RunOnEngine, ::testing::Values("v2", "v3"));
+
+TEST(Run, UnattendedDeclinesWhatPolicyLeavesOpen) {
+  Scratch scratch;
+  scratch.write("policy.yaml", kPolicy);
+  scratch.scenario(steps({shell("touch allowed-1"), shell("touch open-question")}));
+  Output output = scratch.oncelatch(scratch.run_arguments({"--unattended"}));
+  EXPECT_EQ(output.status.shell_code(), 120) << output.err;
+  EXPECT_TRUE(scratch.exists("repository/allowed-1"));
+  EXPECT_FALSE(scratch.exists("repository/open-question"));
+  EXPECT_EQ(scratch.report().at("child").at("code"), 0);
+  expect_nothing_left(scratch);
+}
+
+TEST(Run, TheChildsExitCodePasses) {
+  for (int code : {0, 3, 77}) {
+    Scratch scratch;
+    scratch.scenario({{"steps", Json::array()}, {"exit_code", code}});
+    Output output = scratch.oncelatch(scratch.run_arguments());
+    EXPECT_EQ(output.status.shell_code(), code) << output.err;
+    expect_nothing_left(scratch);
+  }
+}
+
+TEST(Run, ACrashOfTheAgentIsItsSignal) {
+  Scratch scratch;
+  scratch.scenario(steps({Json{{"type", "crash"}}}));
+  Output output = scratch.oncelatch(scratch.run_arguments());
+  EXPECT_EQ(output.status.shell_code(), 128 + SIGSEGV) << output.err;
+  expect_nothing_left(scratch);
+}
+
+TEST(Run, TheRightDigestIsAccepted) {
+  Scratch scratch;
+  scratch.scenario({{"steps", Json::array()}});
+  Output output = scratch.oncelatch(scratch.run_arguments({"--sha256", sha256_file(program("kiro-cli"))}));
+  EXPECT_EQ(output.status.shell_code(), 0) << output.err;
+  EXPECT_EQ(scratch.report().at("artifact").at("sha256"), sha256_file(program("kiro-cli")));
+}
+
+class RunEndedBySignal : public ::testing::TestWithParam<int> {};
+
+TEST_P(RunEndedBySignal, EndsCleanly) {
+  Scratch scratch;
+  scratch.scenario(steps({shell("touch waits")}));
+  Process run = scratch.start(scratch.run_arguments());
+  scratch.wait_event("waiting_for_permission");
+  ASSERT_TRUE(run.signal(GetParam()));
+  Result<ExitStatus> status = run.wait(std::chrono::seconds(15));
+  ASSERT_TRUE(status);
+  EXPECT_EQ(status->shell_code(), 128 + GetParam()) << scratch.read("stderr.txt");
+  EXPECT_FALSE(scratch.exists("repository/waits"));
+  EXPECT_EQ(scratch.report().at("prompts").at(0).at("outcome"), "superseded");
+  expect_nothing_left(scratch);
+}
+INSTANTIATE_TEST_SUITE_P(Signals, RunEndedBySignal, ::testing::Values(SIGINT, SIGTERM, SIGHUP));
+
+// The run's process whose command line begins with `word`, its directory left out.
+int find_process(const std::vector<ProcessLine>& tree, const std::string& word) {
+  for (const ProcessLine& one : tree) {
+    std::string name = one.command.substr(0, one.command.find(' '));
+    if (one.command.substr(name.rfind('/') + 1).rfind(word, 0) == 0) return one.pid;
+  }
+  return -1;
+}
+
+class RunWithAProcessKilled : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(RunWithAProcessKilled, LeavesNothing) {
+  Scratch scratch;
+  scratch.scenario(steps({shell("touch waits")}));
+  Process run = scratch.start(scratch.run_arguments());
+  scratch.wait_event("waiting_for_permission");
+  std::vector<ProcessLine> tree = process_tree(run.pid());
+  ASSERT_GE(tree.size(), 7U) << "front end, supervisor, tmux, its client, relay, exec path, first process, agent";
+  std::string victim = GetParam();
+  int pid = victim == "front" ? run.pid() : -1;
+  if (victim == "supervisor") pid = process_tree(run.pid()).at(1).pid;
+  if (victim == "tmux -D" || victim == "tmux -S" || victim == "oncelatch-relay" || victim == "oncelatch-exec") pid = find_process(tree, victim);
+  if (victim == "agent") pid = find_process(tree, "kiro-cli");
+  ASSERT_GT(pid, 0) << victim;
+  ASSERT_EQ(::kill(pid, SIGKILL), 0);
+  Result<ExitStatus> status = run.wait(std::chrono::seconds(15));
+  ASSERT_TRUE(status) << victim;
+  EXPECT_NE(status->shell_code(), 0) << victim;
+  EXPECT_FALSE(scratch.exists("repository/waits"));
+  for (const ProcessLine& one : tree) {
+    EXPECT_TRUE(eventually([&] { return !is_running(one.pid); })) << victim << " left " << one.pid << ": " << one.command;
+  }
+  expect_nothing_left(scratch);
+}
+INSTANTIATE_TEST_SUITE_P(Processes, RunWithAProcessKilled, ::testing::Values("front", "supervisor", "tmux -D", "tmux -S", "oncelatch-relay", "oncelatch-exec", "agent"));
+
+}  // namespace
+}  // namespace oncelatch::test

@@ -1,0 +1,53 @@
+// Runs a program as on a kernel that lacks something: a filter that makes chosen system calls fail.
+//
+//   deny_syscall user-namespaces PROGRAM ARGUMENT...   clone and unshare with CLONE_NEWUSER, clone3: EPERM
+//   deny_syscall landlock PROGRAM ARGUMENT...          landlock_create_ruleset: ENOSYS
+//   deny_syscall CALL:ERRNO-NUMBER PROGRAM ...         any one call
+#include <linux/sched.h>
+#include <seccomp.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+namespace {
+
+int deny_namespaces(scmp_filter_ctx filter) {
+  int rc = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone3), 0);
+  for (int call : {SCMP_SYS(clone), SCMP_SYS(unshare)})
+    if (rc == 0)
+      rc = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), call, 1,
+                            SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_NEWUSER, CLONE_NEWUSER));
+  return rc;
+}
+
+int deny_one(scmp_filter_ctx filter, const std::string& what) {
+  std::size_t colon = what.find(':');
+  int call = seccomp_syscall_resolve_name(what.substr(0, colon).c_str());
+  int error = colon == std::string::npos ? ENOSYS : std::atoi(what.c_str() + colon + 1);
+  return seccomp_rule_add(filter, SCMP_ACT_ERRNO(static_cast<unsigned>(error)), call, 0);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 3) {
+    std::fprintf(stderr, "usage: deny_syscall user-namespaces|landlock|CALL:ERRNO PROGRAM [ARGUMENT...]\n");
+    return 2;
+  }
+  scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+  std::string what = argv[1];
+  int rc = what == "user-namespaces" ? deny_namespaces(filter)
+                                     : deny_one(filter, what == "landlock" ? "landlock_create_ruleset" : what);
+  if (rc == 0) rc = seccomp_load(filter);
+  if (rc != 0) {
+    std::fprintf(stderr, "deny_syscall: %s: %s\n", argv[1], std::strerror(-rc));
+    return 2;
+  }
+  execv(argv[2], argv + 2);
+  std::perror(argv[2]);
+  return 127;
+}

@@ -1,0 +1,189 @@
+// The generated filter, evaluated for every number of every architecture.
+#include <asm/ioctls.h>
+#include <linux/audit.h>
+#include <linux/sched.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <map>
+#include <set>
+
+#include "sandbox/filter_data.h"
+#include "sandbox/syscall_groups.h"
+#include "tests/sandbox/bpf_interpreter.h"
+
+#if defined(__x86_64__)
+
+namespace oncelatch::sandbox {
+
+namespace {
+
+constexpr std::uint32_t kAllow = SECCOMP_RET_ALLOW;
+constexpr std::uint32_t kPermission = SECCOMP_RET_ERRNO | EPERM;
+constexpr std::uint32_t kNoCall = SECCOMP_RET_ERRNO | ENOSYS;
+constexpr std::uint32_t kKill = SECCOMP_RET_KILL_PROCESS;
+
+struct Words {
+  std::uint64_t word[6] = {};
+};
+
+std::uint32_t answer(std::uint32_t arch, long number, const Words& words = {}) {
+  seccomp_data data{};
+  data.nr = static_cast<int>(number);
+  data.arch = arch;
+  std::memcpy(data.args, words.word, sizeof data.args);
+  return run_filter(kFilter, kFilterLength, data);
+}
+std::uint32_t native(long number, const Words& words = {}) {
+  return answer(AUDIT_ARCH_X86_64, number, words);
+}
+std::uint32_t i386(long number, const Words& words = {}) {
+  return answer(AUDIT_ARCH_I386, number, words);
+}
+
+// Refused whatever the arguments, by number: the whole list, so that a change of the tables shows.
+const std::map<int, std::uint32_t> kNativeAlways = {
+    {101, kPermission}, {103, kPermission}, {134, kPermission}, {136, kAllow},      {139, kPermission},
+    {153, kPermission}, {154, kPermission}, {155, kPermission}, {156, kPermission}, {159, kPermission},
+    {161, kPermission}, {163, kPermission}, {164, kPermission}, {165, kPermission}, {166, kPermission},
+    {167, kPermission}, {168, kPermission}, {169, kPermission}, {170, kPermission}, {171, kPermission},
+    {172, kPermission}, {173, kPermission}, {174, kPermission}, {175, kPermission}, {176, kPermission},
+    {177, kPermission}, {178, kPermission}, {179, kPermission}, {180, kPermission}, {212, kPermission},
+    {227, kPermission}, {246, kPermission}, {248, kPermission}, {249, kPermission}, {250, kPermission},
+    {256, kPermission}, {272, kPermission}, {279, kPermission}, {298, kPermission}, {300, kPermission},
+    {301, kPermission}, {303, kPermission}, {304, kPermission}, {305, kPermission}, {308, kPermission},
+    {310, kPermission}, {311, kPermission}, {312, kPermission}, {313, kPermission}, {320, kPermission},
+    {321, kPermission}, {323, kPermission}, {425, kNoCall},     {426, kNoCall},     {427, kNoCall},
+    {428, kNoCall},     {429, kNoCall},     {430, kNoCall},     {431, kNoCall},     {432, kNoCall},
+    {433, kNoCall},     {435, kNoCall},     {437, kNoCall},     {438, kPermission}, {440, kNoCall},
+    {442, kNoCall},     {443, kPermission}, {448, kPermission}, {452, kNoCall},     {457, kNoCall},
+    {458, kNoCall},
+};
+
+TEST(Filter, EveryNativeNumber) {
+  // With zero arguments; 41 and 53 then name AF_UNSPEC.
+  std::map<int, std::uint32_t> expected = kNativeAlways;
+  expected[41] = expected[53] = kPermission;
+  for (int number = 0; number <= 600; ++number) {
+    std::uint32_t wanted = number > 462 ? kNoCall : kAllow;
+    if (auto found = expected.find(number); found != expected.end()) wanted = found->second;
+    EXPECT_EQ(native(number), wanted) << number;
+  }
+}
+
+TEST(Filter, EveryI386Number) {
+  const std::set<int> permission = {21,  22,  26,  51,  52,  61,  74,  79,  86,  87,  88,  103, 111, 113, 115, 121,
+                                    123, 124, 127, 128, 129, 130, 131, 134, 135, 149, 166, 167, 169, 217, 253, 264,
+                                    283, 286, 287, 288, 294, 310, 317, 336, 338, 339, 341, 342, 343, 346, 347, 348,
+                                    349, 350, 357, 374, 404, 405, 438, 443, 448, 359, 360, 25,  101, 110};
+  const std::set<int> no_call = {425, 426, 427, 428, 429, 430, 431, 432, 433, 435, 437, 440, 442, 452, 457, 458};
+  for (int number = 0; number <= 600; ++number) {
+    std::uint32_t got = i386(number);
+    if (number > 462 || no_call.contains(number)) {
+      EXPECT_EQ(got, kNoCall) << number;
+    } else if (permission.contains(number)) {
+      EXPECT_NE(got, kAllow) << number;
+    } else {
+      EXPECT_EQ(got, kAllow) << number;
+    }
+  }
+}
+
+TEST(Filter, X32IsKilled) {
+  for (long number = 0; number <= 600; ++number) EXPECT_EQ(native(0x40000000L | number), kKill) << number;
+  EXPECT_EQ(native(0x7fffffff), kKill);
+}
+
+TEST(Filter, OtherArchitecturesAreKilled) {
+  for (std::uint32_t arch : {0U, static_cast<unsigned>(AUDIT_ARCH_AARCH64), static_cast<unsigned>(AUDIT_ARCH_ARM),
+                             static_cast<unsigned>(AUDIT_ARCH_RISCV64), 0xffffffffU})
+    for (long number = 0; number <= 600; ++number) EXPECT_EQ(answer(arch, number), kKill) << arch << " " << number;
+}
+
+TEST(Filter, HighBitsOfArgumentsHideNothing) {
+  for (int bit = 32; bit < 64; ++bit) {
+    std::uint64_t high = std::uint64_t{1} << bit;
+    for (std::uint64_t request : {TIOCSTI, 0x541C, TIOCSETD, TIOCCONS}) {
+      EXPECT_EQ(native(16, {{0, request}}), kPermission);
+      EXPECT_EQ(native(16, {{0, request | high}}), kPermission) << request << " " << bit;
+    }
+    EXPECT_EQ(native(41, {{38 | high, 5, 0}}), kPermission);
+    EXPECT_EQ(native(41, {{2, 1, 262 | high}}), kPermission);
+    EXPECT_EQ(native(135, {{0x400000 | high}}), kPermission);
+    EXPECT_EQ(native(157, {{PR_SET_MM | high}}), kPermission);
+    EXPECT_EQ(native(90, {{0, 04755 | high}}), kPermission);
+  }
+  EXPECT_EQ(native(16, {{0, TCGETS}}), kAllow);
+  EXPECT_EQ(native(16, {{0, FIONREAD}}), kAllow);
+}
+
+TEST(Filter, CloneByFlags) {
+  for (std::uint64_t flag :
+       {CLONE_NEWUSER, CLONE_NEWNS, CLONE_NEWPID, CLONE_NEWNET, CLONE_NEWIPC, CLONE_NEWUTS, CLONE_NEWCGROUP}) {
+    EXPECT_EQ(native(56, {{flag | 17}}), kPermission) << flag;
+    EXPECT_EQ(i386(120, {{flag | 17}}), kPermission) << flag;
+    EXPECT_EQ(native(56, {{flag | CLONE_VM | CLONE_FILES}}), kPermission) << flag;
+  }
+  EXPECT_EQ(native(56, {{17}}), kAllow);
+  EXPECT_EQ(
+      native(56, {{CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS}}),
+      kAllow);
+}
+
+TEST(Filter, SocketFamiliesAndProtocols) {
+  for (std::uint64_t family = 0; family <= 300; ++family) {
+    bool known = family == 1 || family == 2 || family == 10 || family == 16;
+    EXPECT_EQ(native(41, {{family, 1, 0}}), known ? kAllow : kPermission) << family;
+    EXPECT_EQ(native(53, {{family, 1, 0}}), known ? kAllow : kPermission) << family;
+    EXPECT_EQ(i386(359, {{family, 1, 0}}), known ? kAllow : kPermission) << family;
+  }
+  for (std::uint64_t protocol = 0; protocol <= 300; ++protocol) {
+    bool known = protocol == 0 || protocol == 6 || protocol == 17;
+    EXPECT_EQ(native(41, {{2, 1, protocol}}), known ? kAllow : kPermission) << protocol;
+    EXPECT_EQ(native(41, {{10, 1, protocol}}), known ? kAllow : kPermission) << protocol;
+    EXPECT_EQ(native(41, {{16, 3, protocol}}), protocol == 0 ? kAllow : kPermission) << protocol;
+    EXPECT_EQ(native(41, {{1, 1, protocol}}), kAllow) << protocol;
+  }
+  EXPECT_EQ(i386(102, {{1}}), kPermission);  // socketcall(SYS_SOCKET)
+  EXPECT_EQ(i386(102, {{3}}), kAllow);       // connect
+}
+
+TEST(Filter, SetIdBitsAndDevices) {
+  for (std::uint64_t mode : {04755, 02755, 06777}) {
+    EXPECT_EQ(native(90, {{0, mode}}), kPermission);
+    EXPECT_EQ(native(91, {{3, mode}}), kPermission);
+    EXPECT_EQ(native(268, {{3, 0, mode}}), kPermission);
+    EXPECT_EQ(native(85, {{0, mode}}), kPermission);
+    EXPECT_EQ(native(2, {{0, 0101, mode}}), kPermission);
+    EXPECT_EQ(native(257, {{3, 0, 0101, mode}}), kPermission);
+    EXPECT_EQ(native(257, {{3, 0, 020200002, mode}}), kPermission);
+    EXPECT_EQ(native(257, {{3, 0, 02, mode}}), kAllow) << "without O_CREAT the mode isn't used";
+    EXPECT_EQ(i386(15, {{0, mode}}), kPermission);
+    EXPECT_EQ(i386(5, {{0, 0101, mode}}), kPermission);
+  }
+  EXPECT_EQ(native(90, {{0, 01777}}), kAllow);
+  EXPECT_EQ(native(133, {{0, S_IFBLK | 0600}}), kPermission);
+  EXPECT_EQ(native(259, {{3, 0, S_IFCHR | 0600}}), kPermission);
+  EXPECT_EQ(native(133, {{0, S_IFIFO | 0600}}), kAllow);
+  EXPECT_EQ(native(133, {{0, S_IFREG | 0600}}), kAllow);
+  EXPECT_EQ(native(133, {{0, S_IFSOCK | 0600}}), kAllow);
+}
+
+TEST(Filter, Personality) {
+  for (std::uint64_t value : {0x0UL, 0x8UL, 0xffffffffUL}) EXPECT_EQ(native(135, {{value}}), kAllow) << value;
+  for (int bit = 4; bit < 32; ++bit) {
+    EXPECT_EQ(native(135, {{std::uint64_t{1} << bit}}), kPermission) << bit;
+    EXPECT_EQ(native(135, {{0xffffffffUL & ~(std::uint64_t{1} << bit)}}), kPermission) << bit;
+    EXPECT_EQ(i386(136, {{std::uint64_t{1} << bit}}), kPermission) << bit;
+  }
+}
+
+TEST(Filter, IsSmall) {
+  EXPECT_LT(kFilterLength, 800);
+}
+
+}  // namespace
+}  // namespace oncelatch::sandbox
+
+#endif

@@ -1,0 +1,228 @@
+// Exit codes, signals, and that nothing survives.
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "tests/sandbox/lab.h"
+#include "tests/sandbox/must_confine.h"
+
+namespace oncelatch::sandbox {
+
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr milliseconds kBound{2000};  // the aim is 100 ms; the machine may be busy
+
+class Life : public testing::TestWithParam<Launch> {
+ protected:
+  void SetUp() override { REQUIRE_CONFINEMENT(); }
+};
+INSTANTIATE_TEST_SUITE_P(Launches, Life, testing::ValuesIn(possible_launches()), launch_name);
+
+// Processes on the host whose command line holds the word.
+std::vector<pid_t> processes_with(const std::string& word) {
+  std::vector<pid_t> found;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    std::ifstream file(entry.path() / "cmdline");
+    std::stringstream text;
+    text << file.rdbuf();
+    std::string line = text.str();
+    if (line.find(word) != std::string::npos && line.find("sandbox_runner") == std::string::npos)
+      found.push_back(std::atoi(name.c_str()));
+  }
+  return found;
+}
+
+bool eventually(bool (*true_for)(const std::string&), const std::string& word, milliseconds bound) {
+  auto deadline = steady_clock::now() + bound;
+  while (steady_clock::now() < deadline) {
+    if (true_for(word)) return true;
+    std::this_thread::sleep_for(milliseconds(2));
+  }
+  return true_for(word);
+}
+bool gone(const std::string& word) {
+  return processes_with(word).empty();
+}
+bool running(const std::string& word) {
+  return processes_with(word).size() >= 4;
+}
+
+// Three sleepers of a telling length, one of them stopped, one a daemon.
+struct Sleepers {
+  std::string word;
+  std::string script;
+};
+Sleepers sleepers() {
+  static int count = 0;
+  std::string seconds = std::to_string(1000000 + ::getpid() * 10 + ++count);
+  return {seconds, "sleep " + seconds + " & p=$!; (setsid sleep " + seconds +
+                       " >/dev/null 2>&1 </dev/null &) ; kill -STOP $p; " + "trap '' TERM HUP INT; sleep " + seconds};
+}
+
+void report_time(const char* what, steady_clock::time_point since) {
+  auto took = std::chrono::duration_cast<milliseconds>(steady_clock::now() - since);
+  std::printf("%s: all gone after %lld ms\n", what, static_cast<long long>(took.count()));
+}
+
+TEST_P(Life, ExitCodesPass) {
+  Lab lab(GetParam());
+  for (int code : {0, 1, 2, 42, 99, 125, 126, 127, 128, 200, 255})
+    EXPECT_EQ(lab.run({"/bin/sh", "-c", "exit " + std::to_string(code)}).code, code);
+}
+
+TEST_P(Life, SignalsPass) {
+  Lab lab(GetParam());
+  for (int signal : {SIGHUP, SIGTERM, SIGKILL, SIGSEGV, SIGABRT, SIGPIPE, SIGUSR1})
+    EXPECT_EQ(lab.run({"/bin/sh", "-c", "kill -" + std::to_string(signal) + " $$"}).code, 128 + signal);
+}
+
+TEST_P(Life, OrphansAreReapedAndDoNotDelayTheEnd) {
+  Lab lab(GetParam());
+  auto start = steady_clock::now();
+  Seen seen = lab.run({"/bin/sh", "-c",
+                       "for i in 1 2 3; do (true & true) ; done; (setsid sleep 100 >/dev/null 2>&1 &); "
+                       "sleep 0.1; ps -eo stat 2>/dev/null | grep -c Z; exit 3"});
+  EXPECT_EQ(seen.code, 3);
+  EXPECT_EQ(seen.out, "0\n");
+  EXPECT_LT(steady_clock::now() - start, std::chrono::seconds(20));
+}
+
+TEST_P(Life, ClosedLifelineEndsEverything) {
+  Lab lab(GetParam());
+  Sleepers inside = sleepers();
+  auto start = steady_clock::now();
+  Seen seen = lab.run({"/bin/sh", "-c", inside.script}, {"--close-lifeline", "500"});
+  EXPECT_EQ(seen.code, 137);
+  EXPECT_TRUE(gone(inside.word));
+  EXPECT_LT(steady_clock::now() - start, milliseconds(500) + kBound + kBound);
+}
+
+pid_t outer_of(const Process& runner, int err) {
+  (void)runner;
+  std::string text;
+  char byte;
+  while (::read(err, &byte, 1) == 1 && byte != '\n') text += byte;
+  EXPECT_TRUE(text.starts_with("outer ")) << text;
+  return std::atoi(text.c_str() + std::strlen("outer "));
+}
+
+struct Started {
+  Process runner;
+  Fd err;
+  pid_t outer = -1;
+};
+
+Started start_sleepers(const Lab& lab, const Sleepers& inside) {
+  int ends[2];
+  EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  Spawn spawn = lab.spawn({"--announce"}, {"/bin/sh", "-c", inside.script});
+  spawn.keep[2] = ends[1];
+  Result<Process> runner = start(spawn);
+  EXPECT_TRUE(runner) << runner.error().message();
+  ::close(ends[1]);
+  Started started{std::move(*runner), Fd(ends[0]), -1};
+  started.outer = outer_of(started.runner, ends[0]);
+  EXPECT_TRUE(eventually(running, inside.word, std::chrono::seconds(20)));
+  return started;
+}
+
+TEST_P(Life, KilledOuterProcessEndsEverything) {
+  Lab lab(GetParam());
+  Sleepers inside = sleepers();
+  Started started = start_sleepers(lab, inside);
+  auto since = steady_clock::now();
+  ::kill(started.outer, SIGKILL);
+  EXPECT_TRUE(eventually(gone, inside.word, kBound));
+  report_time("kill -9 of the outer process", since);
+  Result<ExitStatus> status = started.runner.wait(kBound);
+  ASSERT_TRUE(status);
+  EXPECT_EQ(status->shell_code(), 137);
+}
+
+TEST_P(Life, KilledLauncherEndsEverything) {
+  Lab lab(GetParam());
+  Sleepers inside = sleepers();
+  Started started = start_sleepers(lab, inside);
+  auto since = steady_clock::now();
+  EXPECT_TRUE(started.runner.signal(SIGKILL));
+  EXPECT_TRUE(eventually(gone, inside.word, kBound));
+  report_time("kill -9 of the launcher", since);
+}
+
+TEST_P(Life, TermIsHandedOnAndThenForced) {
+  Lab lab(GetParam());
+  Sleepers inside = sleepers();
+  Started started = start_sleepers(lab, inside);  // ignores SIGTERM
+  auto since = steady_clock::now();
+  ::kill(started.outer, SIGTERM);
+  Result<ExitStatus> status = started.runner.wait(std::chrono::seconds(10));
+  ASSERT_TRUE(status);
+  EXPECT_EQ(status->shell_code(), 137);
+  EXPECT_GE(steady_clock::now() - since, milliseconds(1800));
+  EXPECT_TRUE(gone(inside.word));
+}
+
+TEST_P(Life, ProgramCanAnswerTerm) {
+  Lab lab(GetParam());
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  Spawn spawn =
+      lab.spawn({"--announce"}, {"/bin/sh", "-c", "trap 'exit 33' TERM; : > ready; while :; do sleep 0.05; done"});
+  spawn.keep[2] = ends[1];
+  Result<Process> runner = start(spawn);
+  ASSERT_TRUE(runner);
+  ::close(ends[1]);
+  Fd err(ends[0]);
+  pid_t outer = outer_of(*runner, err.get());
+  std::string ready = lab.workspace() + "/ready";
+  EXPECT_TRUE(eventually([](const std::string& path) { return std::filesystem::exists(path); }, ready,
+                         std::chrono::seconds(20)));
+  ::kill(outer, SIGTERM);
+  Result<ExitStatus> status = runner->wait(std::chrono::seconds(10));
+  ASSERT_TRUE(status);
+  EXPECT_EQ(status->shell_code(), 33);
+}
+
+// What a failed set-up leaves behind: nothing.
+TEST_P(Life, FailedExecIsReported) {
+  Lab lab(GetParam());
+  lab.write("not-elf", "plain text", 0755);
+  if (::geteuid() == 0) {
+    EXPECT_EQ(::chown((lab.workspace() + "/not-elf").c_str(), 0, 0), 0);
+  }
+  Seen seen = lab.run({lab.workspace() + "/not-elf"});
+  EXPECT_EQ(seen.code, kRefused);
+  EXPECT_NE(seen.err.find("refused ENOEXEC sandbox: exec: "), std::string::npos) << seen.err;
+  EXPECT_NE(seen.err.find("try: "), std::string::npos);
+}
+
+TEST_P(Life, PlantedTargetsAreRemoved) {
+  Lab lab(GetParam());
+  EXPECT_EQ(lab.run({"/bin/true"}).code, 0);
+  for (const char* place : {"/run", "/tmp", "/var/tmp", "/dev/shm"}) {
+    DIR* directory = ::opendir(place);
+    if (directory == nullptr) continue;
+    int left = 0;
+    while (dirent* entry = ::readdir(directory))
+      if (std::strncmp(entry->d_name, "oncelatch-probe-", 16) == 0) ++left;
+    ::closedir(directory);
+    EXPECT_EQ(left, 0) << place;
+  }
+}
+
+}  // namespace
+}  // namespace oncelatch::sandbox

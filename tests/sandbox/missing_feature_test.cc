@@ -1,0 +1,75 @@
+// A machine that lacks something refuses with one clear paragraph; nothing runs.
+#include "tests/sandbox/lab.h"
+#include "tests/sandbox/must_confine.h"
+
+namespace oncelatch::sandbox {
+
+namespace {
+
+struct Lack {
+  const char* deny;    // argument of deny_syscall
+  const char* name;    // of the fact
+  const char* phrase;  // of its advice
+};
+
+constexpr Lack kLacks[] = {
+    {"user-namespaces", "user-namespace", "user namespaces"},
+    {"landlock", "landlock", "6.12"},
+    {"seccomp:1", "seccomp-filter", "CONFIG_SECCOMP_FILTER"},
+    {"open_tree:38", "user-namespace", "Docker"},
+    {"mount:1", "user-namespace", "Docker"},
+    {"openat2:38", "openat2", "5.6"},
+    {"pidfd_open:38", "pidfd", "5.3"},
+};
+
+Seen run_without(const Lab& lab, const std::string& deny, const std::vector<std::string>& options) {
+  Spawn spawn;
+  spawn.path = tool("deny_syscall");
+  spawn.argv = {"deny_syscall", deny, tool("sandbox_runner")};
+  std::vector<std::string> rest = lab.command(options, {"/bin/echo", "ran"});
+  spawn.argv.insert(spawn.argv.end(), rest.begin() + 1, rest.end());
+  return run_program(spawn);
+}
+
+TEST(MissingFeature, IsRefusedAndExplained) {
+  REQUIRE_CONFINEMENT();
+  for (Launch launch : possible_launches()) {
+    Lab lab(launch);
+    for (const Lack& lack : kLacks) {
+      Seen seen = run_without(lab, lack.deny, {});
+      EXPECT_EQ(seen.code, kRefused) << lack.deny;
+      EXPECT_EQ(seen.out, "") << lack.deny;
+      EXPECT_NE(seen.err.find("refused EOPNOTSUPP sandbox: "), std::string::npos) << lack.deny << seen.err;
+      EXPECT_NE(seen.err.find("lacks " + std::string(lack.name)), std::string::npos) << lack.deny << seen.err;
+      EXPECT_NE(seen.err.find(lack.phrase), std::string::npos) << lack.deny << seen.err;
+    }
+  }
+}
+
+// With the quick probe the kernel's refusal comes while entering; the answer is the same.
+TEST(MissingFeature, IsRefusedWhileEnteringToo) {
+  REQUIRE_CONFINEMENT();
+  Lab lab(possible_launches().back());
+  Seen seen = run_without(lab, "user-namespaces", {"--quick"});
+  EXPECT_EQ(seen.code, kRefused);
+  EXPECT_EQ(seen.out, "");
+  EXPECT_NE(seen.err.find("refused EOPNOTSUPP sandbox: namespaces: clone3"), std::string::npos) << seen.err;
+  EXPECT_NE(seen.err.find("lacks user-namespace"), std::string::npos) << seen.err;
+}
+
+// Each system call of the set-up fails once: the launch is refused with the stage's name, nothing runs.
+TEST(MissingFeature, AnyFailingStepAborts) {
+  REQUIRE_CONFINEMENT();
+  Lab lab(possible_launches().back());
+  for (const char* deny : {"setsid:1", "capset:1", "sethostname:1", "pivot_root:1", "umount2:1", "fsopen:1",
+                           "move_mount:1", "mount_setattr:1", "landlock_restrict_self:1", "landlock_add_rule:22",
+                           "prlimit64:1", "symlinkat:1", "mkdirat:1", "execveat:13", "fchdir:1"}) {
+    Seen seen = run_without(lab, deny, {"--quick"});
+    EXPECT_EQ(seen.code, kRefused) << deny << seen.err;
+    EXPECT_EQ(seen.out, "") << deny;
+    EXPECT_NE(seen.err.find("sandbox: "), std::string::npos) << deny << seen.err;
+  }
+}
+
+}  // namespace
+}  // namespace oncelatch::sandbox

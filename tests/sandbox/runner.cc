@@ -1,0 +1,155 @@
+// A launcher reduced to the sandbox, for tests: options, then the program.
+//
+//   sandbox_runner --workspace DIR [--become UID] [--uid UID] [--bind SOURCE:TARGET:ro|rw] [--hide PATH] [--protect
+//   PATH] ...
+//                  PROGRAM ARGUMENT...
+//
+// Exit code: the program's (128+n for a signal); 99 and "refused ERRNO-NAME message" on stderr where the sandbox
+// refused.
+#include <fcntl.h>
+#include <grp.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "sandbox/enter.h"
+#include "verify/verify_file.h"
+
+namespace oncelatch::sandbox {
+
+namespace {
+
+constexpr int kRefused = 99;
+
+struct Options {
+  SandboxPlan plan;
+  bool terminal = false;
+  bool show_self_test = false;
+  bool quick = false;
+  bool leak = false;
+  bool announce = false;
+  int close_lifeline_after = -1;  // milliseconds
+  std::string program;
+  int first_argument = 0;
+};
+
+void become(uid_t uid) {
+  if (::setgroups(0, nullptr) != 0 || ::setresgid(uid, uid, uid) != 0 || ::setresuid(uid, uid, uid) != 0) std::exit(98);
+  ::prctl(PR_SET_DUMPABLE, 1);
+}
+
+Bind parse_bind(const std::string& text) {
+  std::size_t first = text.find(':');
+  std::size_t second = text.find(':', first + 1);
+  std::string how = text.substr(second + 1);
+  Bind bind;
+  bind.source = text.substr(0, first);
+  bind.target = text.substr(first + 1, second - first - 1);
+  bind.access = how.starts_with("rw") ? Access::read_write : Access::read_only;
+  bind.executable = how.find("noexec") == std::string::npos;
+  bind.optional = how.find("optional") != std::string::npos;
+  return bind;
+}
+
+bool take_flag(Options& options, const std::string& name) {
+  if (name == "--terminal") return options.terminal = true;
+  if (name == "--self-test") return options.show_self_test = true;
+  if (name == "--quick") return options.quick = true;
+  if (name == "--leak") return options.leak = true;
+  if (name == "--announce") return options.announce = true;
+  if (name == "--host-network") return options.plan.host_network = true;
+  return false;
+}
+
+void take_value(Options& options, const std::string& name, const char* value) {
+  SandboxPlan& plan = options.plan;
+  auto number = static_cast<unsigned>(std::strtoul(value, nullptr, 10));
+  if (name == "--become") become(number);
+  if (name == "--become" || name == "--uid") plan.uid = plan.gid = number;
+  if (name == "--workspace") plan.workspace = value;
+  if (name == "--bind") plan.binds.push_back(parse_bind(value));
+  if (name == "--hide") plan.covers.push_back({value, Cover::Kind::hide});
+  if (name == "--protect") plan.covers.push_back({value, Cover::Kind::protect});
+  if (name == "--home") plan.home = value;
+  if (name == "--env") plan.environment.emplace_back(value);
+  if (name == "--port") plan.connect_ports.push_back(static_cast<std::uint16_t>(number));
+  if (name == "--processes") plan.limits.processes = number;
+  if (name == "--file-size") plan.limits.file_size = number;
+  if (name == "--temporary") plan.limits.temporary_bytes = number;
+  if (name == "--cwd") plan.working_directory = value;
+  if (name == "--inside") plan.program_inside = value;
+  if (name == "--program") options.program = value;
+  if (name == "--close-lifeline") options.close_lifeline_after = std::atoi(value);
+}
+
+Options parse(int argc, char** argv) {
+  Options options;
+  options.plan.uid = ::getuid();
+  options.plan.gid = ::getgid();
+  int i = 1;
+  while (i < argc && std::strncmp(argv[i], "--", 2) == 0) {
+    std::string name = argv[i++];
+    if (!take_flag(options, name) && i < argc) take_value(options, name, argv[i++]);
+  }
+  options.first_argument = i;
+  for (; i < argc; ++i) options.plan.argv.emplace_back(argv[i]);
+  return options;
+}
+
+int refuse(const Error& error) {
+  const char* name = error.errno_value != 0 ? ::strerrorname_np(error.errno_value) : "0";
+  std::fprintf(stderr, "refused %s %s\n", name, error.message().c_str());
+  return kRefused;
+}
+
+// Descriptors as a careless parent leaves them, without close-on-exec.
+void leak_descriptors() {
+  ::dup2(::open("/", O_RDONLY | O_DIRECTORY), 10);
+  ::dup2(::open("/etc/passwd", O_RDONLY), 200);
+}
+
+int supervise(Confined confined, const Options& options) {
+  for (const SelfTestResult& result : confined.self_test)
+    if (options.show_self_test)
+      std::fprintf(stderr, "self-test %s %d %s\n", result.name.c_str(), result.refused ? 1 : 0,
+                   ::strerrorname_np(result.errno_value));
+  if (options.announce) {
+    std::fprintf(stderr, "outer %d\n", confined.process.pid());
+    std::fflush(stderr);
+  }
+  if (options.close_lifeline_after >= 0) {
+    ::usleep(static_cast<useconds_t>(options.close_lifeline_after) * 1000);
+    confined.lifeline.reset();
+  }
+  Result<ExitStatus> status = confined.process.wait(std::chrono::seconds(100));
+  return status ? status->shell_code() : refuse(status.error());
+}
+
+int run(int argc, char** argv) {
+  Options options = parse(argc, argv);
+  SandboxPlan& plan = options.plan;
+  if (plan.argv.empty()) return 2;
+  if (plan.program_inside.empty()) plan.program_inside = plan.argv[0];
+  Result<VerifiedArtifact> artifact =
+      verify::verify_file(options.program.empty() ? plan.argv[0] : options.program, std::nullopt);
+  if (!artifact) return refuse(artifact.error());
+  HostFacts facts = probe_host(options.quick ? Probing::quick : Probing::full);
+  Result<PreparedSandbox> prepared = prepare(plan, *artifact, facts);
+  if (!prepared) return refuse(prepared.error());
+  if (options.leak) leak_descriptors();
+  Streams streams{.terminal = options.terminal ? 0 : -1, .input = 0, .output = 1, .error = 2};
+  Result<Confined> confined = enter(std::move(*prepared), streams);
+  if (!confined) return refuse(confined.error());
+  return supervise(std::move(*confined), options);
+}
+
+}  // namespace
+}  // namespace oncelatch::sandbox
+
+int main(int argc, char** argv) {
+  return oncelatch::sandbox::run(argc, argv);
+}

@@ -1,0 +1,27 @@
+// The key to VerifiedArtifact's constructor. Only verify_file() can make one, so nothing unchecked can be executed.
+//
+//   return VerifiedArtifact(ArtifactKey(), std::move(file), path, digest, is_script, identity);   // in verify_file()
+//
+// Ownership: an empty value, neither copied nor moved. Threads: no state. Failure: none. After fork: safe.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/artifact.h"
+#include "base/result.h"
+
+namespace oncelatch::verify {
+
+class ArtifactKey {
+ public:
+  ArtifactKey(const ArtifactKey&) = delete;
+  ArtifactKey& operator=(const ArtifactKey&) = delete;
+
+ private:
+  ArtifactKey() = default;
+  friend Result<VerifiedArtifact> verify_file(const std::string& path,
+                                              const std::optional<std::string>& expected_sha256);
+};
+
+}  // namespace oncelatch::verify
