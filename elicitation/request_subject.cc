@@ -54,8 +54,19 @@ std::string_view stripped(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t\n\r\v\f") - first + 1);
 }
 
+// A title may also be the call row itself ("Write notes.txt").
+Capability capability_of_call(std::string_view title) {
+  for (const CallWord& word : call_words()) {
+    if (title.substr(0, word.call_word.size()) == word.call_word && title.substr(word.call_word.size(), 1) == " ") {
+      return word.capability;
+    }
+  }
+  return Capability::unknown;
+}
+
 CallText read_v2(const Json& tool_call, PermissionRequest* request) {
   const std::string_view title = request->title.bytes();
+  request->capability = capability_of_call(title);
   for (const CallWord& word : call_words()) {
     if (title.substr(0, word.title_prefix.size()) != word.title_prefix) continue;
     request->capability = word.capability;

@@ -78,6 +78,7 @@ Status TmuxControl::open(const std::vector<std::string>& first, milliseconds lim
   client_ = TRY(oncelatch::start(spawn));
   buffer_.clear();
   taken_ = 0;
+  TRY(wait_attached(steady_clock::now() + limit));
   const std::string token = "oncelatch-" + std::to_string(next_token_++);
   TRY(send_line("display-message -p " + token));
   const std::vector<TmuxReply> replies = TRY(collect(token, steady_clock::now() + limit));
@@ -85,6 +86,18 @@ Status TmuxControl::open(const std::vector<std::string>& first, milliseconds lim
     if (reply.error) return broken(reply.lines.empty() ? "refused a command" : reply.lines.front());
   }
   return {};
+}
+
+// A command on standard input may overtake those of the argument list until the client is attached: nothing is sent before.
+Status TmuxControl::wait_attached(Deadline deadline) {
+  std::string before;
+  for (;;) {
+    std::string line = TRY(next_line(deadline));
+    if (starts_with(line, "%session-changed ")) return {};
+    if (starts_with(line, "%error ")) return broken(before.empty() ? "refused a command" : before);
+    if (starts_with(line, "%exit")) return broken("could not attach");
+    before = std::move(line);
+  }
 }
 
 Status TmuxControl::reopen_if_closed() {

@@ -53,6 +53,7 @@ class TmuxControl {
   using Deadline = std::chrono::steady_clock::time_point;
 
   Status open(const std::vector<std::string>& first, std::chrono::milliseconds limit);
+  Status wait_attached(Deadline deadline);
   Status reopen_if_closed();
   void close();
   Failure broken(const std::string& what);

@@ -216,17 +216,19 @@ Result<int> attach_to(const std::string& id, const std::vector<std::string>& env
   std::string path = root.path() + "/" + session;
   Channel channel = TRY(connect_front(path + "/front.sock"));
   AttachedClient client = TRY(AttachedClient::start(path, environment));
-  for (;;) {
-    pollfd fds[] = {{channel.fd(), POLLIN, 0}, {client.pidfd(), POLLIN, 0}};
-    ::poll(fds, 2, -1);
+  // The client ends when a person detaches and when the session ends: the supervisor says which it was.
+  for (bool asked = false;;) {
+    pollfd fds[] = {{channel.fd(), POLLIN, 0}, {asked ? -1 : client.pidfd(), POLLIN, 0}};
+    ::poll(fds, 2, asked ? kSupervisorEndLimit : -1);
     Channel::Message message = channel.receive();
     const std::string* kind = message.body ? json_string(*message.body, "kind") : nullptr;
+    if (kind != nullptr && *kind == "running") return 0;
     if (kind != nullptr && *kind == "ended") {
       client.wait_for_end();
       return static_cast<int>(json_integer(*message.body, "exit").value_or(kExitLauncher));
     }
     if (message.closed) return kExitLauncher;
-    if (client.poll()) return 0;
+    if (!asked && client.poll()) asked = channel.send({{"kind", "client_gone"}});
   }
 }
 

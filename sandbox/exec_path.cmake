@@ -19,9 +19,8 @@ set_target_properties(oncelatch_exec PROPERTIES OUTPUT_NAME oncelatch-exec
 target_include_directories(oncelatch_exec PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/.. ${CMAKE_BINARY_DIR})
 target_compile_options(oncelatch_exec PRIVATE -O2 -fPIE -fno-exceptions -fno-rtti -fno-threadsafe-statics -fno-builtin-printf
   -fno-asynchronous-unwind-tables -ffunction-sections -fdata-sections -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0
-  -fstack-protector-strong -fstack-clash-protection -ftrivial-auto-var-init=zero
+  -fstack-protector-strong -fstack-clash-protection
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnull-dereference -Wimplicit-fallthrough -Werror
-  $<$<CXX_COMPILER_ID:Clang>:-Wno-gnu-designator>
   $<$<STREQUAL:${CMAKE_SYSTEM_PROCESSOR},x86_64>:-fcf-protection=full>
   $<$<STREQUAL:${CMAKE_SYSTEM_PROCESSOR},aarch64>:-mbranch-protection=standard>)
 target_link_options(oncelatch_exec PRIVATE -nostdlib -static-pie -Wl,--gc-sections -Wl,-z,relro -Wl,-z,now

@@ -138,13 +138,15 @@ bool is_cover(const Entry& entry) {
 // inside the new mount namespace, where the inode is compared.
 Outcome detach_sources(Context& context) {
   if (sys::call(__NR_geteuid) != 0) return {};
-  for (std::uint32_t i = 0; i < context.plan->sources; ++i) {
-    long tree = clone_tree(kFirstSource + static_cast<int>(i), "", AT_EMPTY_PATH);
-    if (tree == -EPERM && i == 0) return {};  // root without CAP_SYS_ADMIN
-    if (tree < 0) return failed(tree, "open_tree");
-    context.detached[i] = static_cast<int>(tree);
+  for (std::uint32_t i = 0; i < context.plan->entry_count; ++i) {
+    const Entry& entry = context.plan->entries[i];
+    if (entry.kind != EntryKind::bind || entry.source < 0) continue;
+    long tree = clone_tree(kFirstSource + entry.source, "", AT_EMPTY_PATH);
+    if (tree == -EPERM && !context.detached_at_start) return {};  // root without CAP_SYS_ADMIN
+    if (tree < 0) return failed(tree, entry.target.data);
+    context.detached[entry.source] = static_cast<int>(tree);
+    context.detached_at_start = true;
   }
-  context.detached_at_start = true;
   return {};
 }
 
@@ -156,7 +158,7 @@ Outcome make_root(Context& context) {
   context.root = static_cast<int>(tmpfs);
   if (long rc = attach(context.root, AT_FDCWD, "/"); rc < 0) return failed(rc, "tmpfs over /");
   if (long rc = sys::call(__NR_fchdir, context.root); rc < 0) return failed(rc, "fchdir");
-  sys::call(__NR_umask, 0);
+  context.umask = static_cast<unsigned>(sys::call(__NR_umask, 0));
   return make_empty_objects();
 }
 
@@ -190,7 +192,7 @@ Outcome pivot(Context& context) {
   if (long rc = sys::call(__NR_chdir, "/"); rc < 0) return failed(rc, "/");
   const Text& directory = context.plan->working_directory;
   if (long rc = sys::call(__NR_chdir, directory.data); rc < 0) return failed(rc, directory.data);
-  sys::call(__NR_umask, 022);
+  sys::call(__NR_umask, context.umask);
   return {};
 }
 

@@ -34,6 +34,11 @@ ArgumentTest differs(unsigned argument, std::uint64_t value) {
   return {argument, ArgumentTest::Kind::differs, 0, value};
 }
 
+template <class... Constants>
+std::vector<std::uint64_t> words(Constants... constants) {
+  return {static_cast<std::uint64_t>(constants)...};
+}
+
 Rules always(std::initializer_list<std::string_view> names) {
   Rules rules;
   for (std::string_view name : names) rules.push_back({name, {}});
@@ -43,7 +48,7 @@ Rules always(std::initializer_list<std::string_view> names) {
 Rules namespace_flags() {
   Rules rules;
   for (std::uint64_t flag :
-       {CLONE_NEWUSER, CLONE_NEWNS, CLONE_NEWPID, CLONE_NEWNET, CLONE_NEWIPC, CLONE_NEWUTS, CLONE_NEWCGROUP})
+       words(CLONE_NEWUSER, CLONE_NEWNS, CLONE_NEWPID, CLONE_NEWNET, CLONE_NEWIPC, CLONE_NEWUTS, CLONE_NEWCGROUP))
     rules.push_back({"clone", {has_bits(0, flag)}});
   return rules;
 }
@@ -52,7 +57,8 @@ Rules namespace_flags() {
 Rules socket_families() {
   Rules rules;
   for (std::string_view call : {"socket", "socketpair"}) {
-    for (std::uint64_t family : {0, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 15}) rules.push_back({call, {is(0, family)}});
+    for (std::uint64_t family : words(0, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 15))
+      rules.push_back({call, {is(0, family)}});
     rules.push_back({call, {above(0, 16)}});
   }
   return rules;
@@ -61,7 +67,7 @@ Rules socket_families() {
 // Protocols 0, TCP 6 and UDP 17 of the internet families; of netlink only NETLINK_ROUTE.
 Rules socket_protocols() {
   Rules rules;
-  for (std::uint64_t family : {2, 10}) {
+  for (std::uint64_t family : words(2, 10)) {
     rules.push_back({"socket", {is(0, family), is(2, 1)}});
     rules.push_back({"socket", {is(0, family), within(2, 0xfffffffe, 2)}});
     rules.push_back({"socket", {is(0, family), within(2, 0xfffffffe, 4)}});
@@ -77,14 +83,14 @@ Rules socket_protocols() {
 
 Rules set_id_bits() {
   Rules rules;
-  for (std::uint64_t bit : {S_ISUID, S_ISGID}) {
+  for (std::uint64_t bit : words(S_ISUID, S_ISGID)) {
     rules.push_back({"chmod", {has_bits(1, bit)}});
     rules.push_back({"fchmod", {has_bits(1, bit)}});
     rules.push_back({"fchmodat", {has_bits(2, bit)}});
     rules.push_back({"creat", {has_bits(1, bit)}});
     rules.push_back({"mknod", {has_bits(1, bit)}});
     rules.push_back({"mknodat", {has_bits(2, bit)}});
-    for (std::uint64_t flag : {kOpenCreate, kOpenTemporary}) {
+    for (std::uint64_t flag : words(kOpenCreate, kOpenTemporary)) {
       rules.push_back({"open", {has_bits(1, flag), has_bits(2, bit)}});
       rules.push_back({"openat", {has_bits(2, flag), has_bits(3, bit)}});
     }
@@ -94,7 +100,7 @@ Rules set_id_bits() {
 
 Rules devices() {
   Rules rules;
-  for (std::uint64_t type : {S_IFBLK, S_IFCHR}) {
+  for (std::uint64_t type : words(S_IFBLK, S_IFCHR)) {
     rules.push_back({"mknod", {within(1, S_IFMT, type)}});
     rules.push_back({"mknodat", {within(2, S_IFMT, type)}});
   }
@@ -103,7 +109,7 @@ Rules devices() {
 
 Rules terminal_input() {
   Rules rules;
-  for (std::uint64_t request : {TIOCSTI, 0x541C /* TIOCLINUX */, TIOCSETD, TIOCCONS})
+  for (std::uint64_t request : words(TIOCSTI, 0x541C /* TIOCLINUX */, TIOCSETD, TIOCCONS))
     rules.push_back({"ioctl", {is(1, request)}});
   return rules;
 }

@@ -159,6 +159,15 @@ TEST(RecorderLine, AToolThatContradictsTheCapabilityIsNotBelieved) {
                    .request.subject_is_whole);
 }
 
+TEST(RecorderLine, OtherTitlesHaveACapabilityButNoWholeSubject) {
+  const PromptRequest write = request_of(with(recording("K03")[0], "Running: pwd", "Write notes.txt"));
+  EXPECT_EQ(write.request.capability, policy::Capability::fs_write);
+  EXPECT_FALSE(write.request.subject_is_whole);
+  EXPECT_TRUE(write.only_terminal.empty());
+  EXPECT_EQ(request_of(with(recording("K03")[0], "Running: pwd", "Writer notes.txt")).request.capability,
+            policy::Capability::unknown);
+}
+
 TEST(RecorderLine, ATitleOf1500CharactersStaysWhole) {
   const std::string command(1500, 'a');
   const PromptRequest prompt = request_of(with(recording("K03")[0], "Running: pwd", "Running: " + command));

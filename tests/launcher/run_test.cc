@@ -144,7 +144,7 @@ TEST_P(RunWithAProcessKilled, LeavesNothing) {
   std::string victim = GetParam();
   int pid = victim == "front" ? run.pid() : -1;
   if (victim == "supervisor") pid = process_tree(run.pid()).at(1).pid;
-  if (victim == "tmux -D" || victim == "tmux -S" || victim == "oncelatch-relay" || victim == "oncelatch-exec") pid = find_process(tree, victim);
+  if (victim == "tmux -D" || victim == "oncelatch-relay" || victim == "oncelatch-exec") pid = find_process(tree, victim);
   if (victim == "agent") pid = find_process(tree, "kiro-cli");
   ASSERT_GT(pid, 0) << victim;
   ASSERT_EQ(::kill(pid, SIGKILL), 0);
@@ -157,7 +157,24 @@ TEST_P(RunWithAProcessKilled, LeavesNothing) {
   }
   expect_nothing_left(scratch);
 }
-INSTANTIATE_TEST_SUITE_P(Processes, RunWithAProcessKilled, ::testing::Values("front", "supervisor", "tmux -D", "tmux -S", "oncelatch-relay", "oncelatch-exec", "agent"));
+// The client that captures and sends keys is no part of the session: a new one is started when it is needed.
+TEST(Run, SurvivesItsControlClient) {
+  Scratch scratch;
+  scratch.scenario(steps({shell("touch made")}));
+  Process run = scratch.start(scratch.run_arguments());
+  Json waiting = scratch.wait_event("waiting_for_permission");
+  int client = find_process(process_tree(run.pid()), "tmux -S");
+  ASSERT_GT(client, 0);
+  ASSERT_EQ(::kill(client, SIGKILL), 0);
+  EXPECT_EQ(scratch.oncelatch({"approvals", "accept", waiting.value("id", "")}).status.shell_code(), 0);
+  Result<ExitStatus> status = run.wait(std::chrono::seconds(20));
+  ASSERT_TRUE(status) << scratch.read("stderr.txt") << scratch.read("events.jsonl");
+  EXPECT_EQ(status->shell_code(), 0);
+  EXPECT_TRUE(scratch.exists("repository/made"));
+  expect_nothing_left(scratch);
+}
+
+INSTANTIATE_TEST_SUITE_P(Processes, RunWithAProcessKilled, ::testing::Values("front", "supervisor", "tmux -D", "oncelatch-relay", "oncelatch-exec", "agent"));
 
 }  // namespace
 }  // namespace oncelatch::test

@@ -16,11 +16,11 @@
 namespace {
 
 int deny_namespaces(scmp_filter_ctx filter) {
+  const scmp_arg_cmp new_user{0, SCMP_CMP_MASKED_EQ, CLONE_NEWUSER, CLONE_NEWUSER};
   int rc = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone3), 0);
-  for (int call : {SCMP_SYS(clone), SCMP_SYS(unshare)})
-    if (rc == 0)
-      rc = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), call, 1,
-                            SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_NEWUSER, CLONE_NEWUSER));
+  for (int call : {SCMP_SYS(clone), SCMP_SYS(unshare)}) {
+    if (rc == 0) rc = seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), call, 1, &new_user);
+  }
   return rc;
 }
 

@@ -28,6 +28,11 @@ struct Words {
   std::uint64_t word[6] = {};
 };
 
+template <class... Constants>
+std::vector<std::uint64_t> words(Constants... constants) {
+  return {static_cast<std::uint64_t>(constants)...};
+}
+
 std::uint32_t answer(std::uint32_t arch, long number, const Words& words = {}) {
   seccomp_data data{};
   data.nr = static_cast<int>(number);
@@ -104,7 +109,7 @@ TEST(Filter, OtherArchitecturesAreKilled) {
 TEST(Filter, HighBitsOfArgumentsHideNothing) {
   for (int bit = 32; bit < 64; ++bit) {
     std::uint64_t high = std::uint64_t{1} << bit;
-    for (std::uint64_t request : {TIOCSTI, 0x541C, TIOCSETD, TIOCCONS}) {
+    for (std::uint64_t request : words(TIOCSTI, 0x541C, TIOCSETD, TIOCCONS)) {
       EXPECT_EQ(native(16, {{0, request}}), kPermission);
       EXPECT_EQ(native(16, {{0, request | high}}), kPermission) << request << " " << bit;
     }
@@ -120,7 +125,7 @@ TEST(Filter, HighBitsOfArgumentsHideNothing) {
 
 TEST(Filter, CloneByFlags) {
   for (std::uint64_t flag :
-       {CLONE_NEWUSER, CLONE_NEWNS, CLONE_NEWPID, CLONE_NEWNET, CLONE_NEWIPC, CLONE_NEWUTS, CLONE_NEWCGROUP}) {
+       words(CLONE_NEWUSER, CLONE_NEWNS, CLONE_NEWPID, CLONE_NEWNET, CLONE_NEWIPC, CLONE_NEWUTS, CLONE_NEWCGROUP)) {
     EXPECT_EQ(native(56, {{flag | 17}}), kPermission) << flag;
     EXPECT_EQ(i386(120, {{flag | 17}}), kPermission) << flag;
     EXPECT_EQ(native(56, {{flag | CLONE_VM | CLONE_FILES}}), kPermission) << flag;
@@ -150,7 +155,7 @@ TEST(Filter, SocketFamiliesAndProtocols) {
 }
 
 TEST(Filter, SetIdBitsAndDevices) {
-  for (std::uint64_t mode : {04755, 02755, 06777}) {
+  for (std::uint64_t mode : words(04755, 02755, 06777)) {
     EXPECT_EQ(native(90, {{0, mode}}), kPermission);
     EXPECT_EQ(native(91, {{3, mode}}), kPermission);
     EXPECT_EQ(native(268, {{3, 0, mode}}), kPermission);

@@ -1,0 +1,107 @@
+#include "sandbox/plan_checks.h"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <set>
+
+#include "sandbox/plan_wire.h"
+#include "sandbox/view.h"
+
+namespace oncelatch::sandbox {
+
+namespace {
+
+constexpr std::size_t kMostBinds = 256;
+constexpr std::size_t kMostString = (128U << 10) - 1;  // kernel: MAX_ARG_STRLEN
+constexpr std::size_t kMostStringBytes = 1536U << 10;  // under a quarter of the usual stack
+
+bool has_nul(const std::string& text) {
+  return text.find('\0') != std::string::npos;
+}
+
+Status check_strings(const SandboxPlan& plan) {
+  if (plan.argv.empty()) return fail_errno("sandbox", "arguments", EINVAL, "name the program");
+  std::size_t total = 0;
+  for (const auto* list : {&plan.argv, &plan.environment}) {
+    if (list->size() > kMostStrings) return fail_errno("sandbox", "arguments", E2BIG);
+    for (const std::string& text : *list) {
+      if (has_nul(text)) return fail_errno("sandbox", "arguments", EINVAL, {}, "NUL byte in an argument or variable");
+      if (text.size() > kMostString)
+        return fail_errno("sandbox", "arguments", E2BIG, "shorten an argument or variable");
+      total += text.size() + 1;
+    }
+  }
+  if (total > kMostStringBytes) return fail_errno("sandbox", "arguments", E2BIG, "pass fewer arguments or variables");
+  for (const std::string& variable : plan.environment)
+    if (variable.find('=') == std::string::npos || variable[0] == '=')
+      return fail_errno("sandbox", "environment", EINVAL, "write NAME=value");
+  return {};
+}
+
+Status check_paths(const SandboxPlan& plan) {
+  for (const std::string* path : {&plan.workspace, &plan.home_inside})
+    if (!clean(*path)) return fail_errno("sandbox", *path, EINVAL, "give an absolute path without . and ..");
+  for (const Bind& bind : plan.binds)
+    if (!clean(bind.target))
+      return fail_errno("sandbox", bind.target, EINVAL, "give an absolute target without . and ..");
+  for (const Cover& cover : plan.covers)
+    if (!clean(cover.path) || !lies_within(cover.path, plan.workspace) || cover.path == plan.workspace)
+      return fail_errno("sandbox", cover.path, EINVAL, "covers lie inside the workspace");
+  if (!plan.program_inside.empty() && !clean(plan.program_inside))
+    return fail_errno("sandbox", plan.program_inside, EINVAL, "give an absolute path without . and ..");
+  return {};
+}
+
+Status check_numbers(const SandboxPlan& plan) {
+  if (plan.binds.size() > kMostBinds) return fail_errno("sandbox", "mounts", E2BIG, "at most 256 mounts");
+  if (plan.covers.size() > kMostBinds) return fail_errno("sandbox", "covers", E2BIG, "at most 256 covers");
+  if (plan.connect_ports.size() > kMostPorts) return fail_errno("sandbox", "ports", E2BIG, "at most 64 ports");
+  if (plan.limits.processes < 8 || plan.limits.open_files < 16 || plan.limits.temporary_bytes < 4096)
+    return fail_errno("sandbox", "limits", EINVAL, "8 processes, 16 open files and 4096 bytes are the least");
+  if (::geteuid() != 0 && (plan.uid != ::geteuid() || plan.gid != ::getegid()))
+    return fail_errno("sandbox", "uid", EPERM, "only root can run the sandbox as another user");
+  return {};
+}
+
+}  // namespace
+
+bool clean(const std::string& path) {
+  return clean_path(path.data(), path.size());
+}
+
+Status check_plan(const SandboxPlan& plan) {
+  TRY(check_strings(plan));
+  TRY(check_paths(plan));
+  return check_numbers(plan);
+}
+
+Account account_of(uid_t uid) {
+  std::array<char, 4096> buffer;
+  passwd entry{};
+  passwd* found = nullptr;
+  Account account;
+  if (::getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr) return account;
+  account.home = found->pw_dir;
+  std::string name = found->pw_name;
+  if (!name.empty() && name.find_first_of(":\n\r") == std::string::npos) account.name = name;
+  return account;
+}
+
+Status check_workspace(const SandboxPlan& plan, const Source& workspace, const std::vector<std::string>& homes) {
+  if (!workspace.directory) return fail_errno("sandbox", plan.workspace, ENOTDIR, "name a directory");
+  if (workspace.real_path != plan.workspace)
+    return fail("sandbox", plan.workspace, "not its real path", "use " + workspace.real_path);
+  std::set<std::string> never = {"/usr",  "/etc", "/var", "/tmp",  "/dev",  "/proc", "/sys", "/run",
+                                 "/boot", "/opt", "/srv", "/home", "/root", "/lib",  "/bin", "/sbin"};
+  for (const std::string& home : homes)
+    if (clean(home)) never.insert(home);
+  for (const std::string& path : never)
+    if (lies_within(path, plan.workspace))
+      return fail_errno("sandbox", plan.workspace, EINVAL, "use a project directory", path + " would become writable");
+  return {};
+}
+
+}  // namespace oncelatch::sandbox

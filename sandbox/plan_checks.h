@@ -1,0 +1,34 @@
+// What a plan must satisfy before anything is opened, and the account it runs under.
+//
+//   TRY(check_plan(plan));
+//   TRY(check_workspace(plan, opened, homes));
+//
+// Ownership: none. Threads: any. Failure: Error naming the field or path. After fork: allocates.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "sandbox/plan.h"
+#include "sandbox/sources.h"
+
+namespace oncelatch::sandbox {
+
+// Strings, paths and numbers; nothing of the file system is looked at.
+[[nodiscard]] Status check_plan(const SandboxPlan& plan);
+[[nodiscard]] bool clean(const std::string& path);
+
+struct Account {
+  std::string name = "agent";
+  std::string home;
+};
+[[nodiscard]] Account account_of(uid_t uid);
+
+// The workspace becomes writable as a whole, so it must be a project and not what a home or the system lies in.
+[[nodiscard]] Status check_workspace(const SandboxPlan& plan, const Source& workspace,
+                                     const std::vector<std::string>& homes);
+
+}  // namespace oncelatch::sandbox

@@ -1,0 +1,49 @@
+// Opens what a plan mounts and lists the whole view: the system by list, home, binds, workspace, covers.
+//
+//   ViewBuilder builder(plan);
+//   TRY(builder.build());
+//   std::vector<ViewEntry> entries = TRY(builder.entries());
+//
+// Ownership: owns the descriptors until sources.take(); borrows the plan. Threads: one. Failure: Error naming the path.
+// After fork: allocates.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "sandbox/plan.h"
+#include "sandbox/plan_checks.h"
+#include "sandbox/sources.h"
+#include "sandbox/view.h"
+
+namespace oncelatch::sandbox {
+
+class ViewBuilder {
+ public:
+  explicit ViewBuilder(const SandboxPlan& plan) : plan_(plan), account_(account_of(plan.uid)) {}
+
+  [[nodiscard]] Status build();
+  [[nodiscard]] Result<std::vector<ViewEntry>> entries() { return view_.finish(); }
+  // Real paths of everything that is shown from the host.
+  [[nodiscard]] const std::vector<std::string>& visible() const { return visible_; }
+  Sources sources;
+
+ private:
+  Status add_home();
+  Status add_bind(const Bind& bind);
+  Status add_workspace();
+  Status add_covers();
+  Status add_cover(const Cover& cover);
+  Status pin_parents(const std::string& path);
+
+  const SandboxPlan& plan_;
+  Account account_;
+  View view_;
+  Source workspace_;
+  std::vector<std::string> visible_;
+  std::set<std::string> mounted_;
+};
+
+}  // namespace oncelatch::sandbox
