@@ -170,7 +170,7 @@ Result<Broker> Broker::listen(int session_dir, const std::string& name, std::str
   return Broker(std::make_unique<State>(std::move(directory), std::move(socket), name, std::move(session_id), &clock));
 }
 
-void Broker::offer(Card card) {
+void Broker::offer(const Card& card) {
   state_->cards.offer(card);
 }
 

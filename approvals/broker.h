@@ -7,17 +7,22 @@
 //   broker.withdraw("p3", "answered in the terminal");
 //
 // Ownership: owns its descriptors. Threads: one (the supervisor's loop); never blocks: reads and writes are bounded and
-// non-blocking, at most 16 clients, 64 KiB a request line, idle clients are dropped after 10 s. Failure: a bad client is
-// dropped with an error line, the broker goes on. Peers of another uid are refused (SO_PEERCRED). After fork: not for the child.
+// non-blocking, at most 16 clients, 64 KiB a request line, idle clients are dropped after 10 s. Failure: a bad client
+// is dropped with an error line, the broker goes on. Peers of another uid are refused (SO_PEERCRED). Units: bytes.
+// After fork: not for the child.
 //
 // Protocol, one JSON object a line each way:
-//   {"op":"list"}                                          -> {"ok":true,"session":S,"waiting":[card…]}
-//     A reply is at most 4 MiB and a card 1 MiB; one that is larger or doesn't fit is a stub that can't be answered.
-//   {"op":"answer","id":"p3","verdict":"accept|decline","shown_sha256":HEX}  -> {"ok":true,"state":"queued"} | {"ok":false,"error":TEXT,"try":TEXT}
+//   {"op":"list"}
+//     -> {"ok":true,"session":S,"waiting":[card…]}, at most 4 MiB; a card beyond 1 MiB, or one that doesn't fit, is a
+//     stub that
+//        can't be answered
+//   {"op":"answer","id":"p3","verdict":"accept|decline","shown_sha256":HEX}
+//     -> {"ok":true,"state":"queued"} or {"ok":false,"error":TEXT,"try":TEXT}
 #pragma once
 
-#include <memory>
 #include <poll.h>
+
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -31,19 +36,20 @@
 
 namespace oncelatch::approvals {
 
-// One waiting prompt as a person sees it. Text fields are redacted and escaped for display; the digest covers all of them.
+// One waiting prompt as a person sees it. Text fields are redacted and escaped for display; the digest covers all of
+// them.
 struct Card {
-  std::string local_id;   // "p3"; shown together with the session's short id
-  std::string agent;      // "kiro"
+  std::string local_id;  // "p3"; shown together with the session's short id
+  std::string agent;     // "kiro"
   std::string capability;
-  std::string title;      // whole, escaped
-  std::string subject;    // whole, escaped
+  std::string title;                 // whole, escaped
+  std::string subject;               // whole, escaped
   std::vector<std::string> members;  // one argv a line
   std::vector<std::string> reasons;  // why policy left it open
   std::string working_directory;
-  std::string since;      // RFC 3339
-  [[nodiscard]] Json json() const;            // with "digest"
-  [[nodiscard]] std::string digest() const;   // SHA-256 hex of the canonical JSON without "digest"
+  std::string since;                         // RFC 3339
+  [[nodiscard]] Json json() const;           // with "digest"
+  [[nodiscard]] std::string digest() const;  // SHA-256 hex of the canonical JSON without "digest"
 };
 // `agent` and `working_directory` are the caller's to set (escaped) before offer().
 [[nodiscard]] Card make_card(const policy::PromptId& prompt, const policy::PermissionRequest& request,
@@ -63,12 +69,12 @@ class Broker {
   Broker& operator=(Broker&&) noexcept;
   ~Broker();
 
-  void offer(Card card);
+  void offer(const Card& card);
   void withdraw(const std::string& local_id, const std::string& why);
   [[nodiscard]] std::vector<pollfd> poll_fds() const;
-  // Handles everything that is ready; each answer returned was for a waiting card with the digest that was shown, and the
-  // card is withdrawn from the list ("queued") so that it can be answered once only. An id that was answered or withdrawn is
-  // never offered again.
+  // Handles everything that is ready; each answer returned was for a waiting card with the digest that was shown, and
+  // the card is withdrawn from the list ("queued") so that it can be answered once only. An id that was answered or
+  // withdrawn is never offered again.
   std::vector<Answer> handle_ready();
 
  private:

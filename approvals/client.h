@@ -3,8 +3,9 @@
 //   for (const Waiting& one : TRY(list_waiting(sessions_root))) fmt::print("{}\n", one.id);
 //   TRY(answer(sessions_root, "k3f9-p2", policy::Verdict::accept));
 //
-// Ownership: opens and closes its own connections. Threads: any. Failure: unknown id, several sessions, a broker that doesn't
-// answer within 5 s: an Error with what to do. Everything printed from a card was escaped by the broker and is escaped again.
+// Ownership: opens and closes its own connections. Threads: any. Failure: unknown id, several sessions, a broker that
+// doesn't answer within 5 s: an Error with what to do. Everything printed from a card was escaped by the broker and is
+// escaped again.
 #pragma once
 
 #include <string>

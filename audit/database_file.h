@@ -1,6 +1,6 @@
 // Checks of the database's file before SQLite opens it.
 //
-//   std::string real = TRY(prepare_for_writing("/home/u/.local/state/oncelatch/audit.db"));
+//   std::string real = TRY(prepare_for_writing("oncelatch/audit.db"));
 //
 // Ownership: none kept. Threads: no state. Failure: Error that says which check failed. The file isn't opened unless it
 // is created here (see connection.h on locks). After fork: allocates.

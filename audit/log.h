@@ -1,15 +1,16 @@
-// The record: one SQLite database (WAL, synchronous=FULL, trusted_schema=OFF) of redacted, canonical JSON rows in a hash chain.
+// The record: one SQLite database (WAL, synchronous=FULL, trusted_schema=OFF) of redacted, canonical JSON rows in a
+// hash chain.
 //
 //   audit::Log log = TRY(audit::Log::open(path, redactor, clock));
 //   TRY(log.begin(session_id, Json{{"agent", "kiro"}}));
 //   TRY(log.append("decision", body));        // durable when it returns
 //   TRY(log.end(Json{{"exit_code", 0}}));     // the required session_end
 //
-// Ownership: Log owns the connection; the redactor and clock outlive it. Threads: one thread. Failure: an append that isn't
-// durable, or would hold a credential, is an error and breaks the log: every later append fails, too, and no verdict may be
-// delivered. After fork: don't touch it in the child.
-// Chain (docs/AUDIT_FORMAT.md): leaf_n = SHA-256(0x00 || bytes of row n), chain_n = BLAKE2b-256(key "oncelatch.audit.chain.v1",
-// chain_{n-1} || le64(n) || leaf_n), each session with its own chain, chain_0 over the session id.
+// Ownership: Log owns the connection; the redactor and clock outlive it. Threads: one thread. Failure: an append that
+// isn't durable, or would hold a credential, is an error and breaks the log: every later append fails, too, and no
+// verdict may be delivered. After fork: don't touch it in the child. Chain (docs/AUDIT_FORMAT.md): leaf_n =
+// SHA-256(0x00 || bytes of row n), chain_n = BLAKE2b-256(key "oncelatch.audit.chain.v1", chain_{n-1} || le64(n) ||
+// leaf_n), each session with its own chain, chain_0 over the session id.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +37,8 @@ struct Row {
 
 class Log {
  public:
-  // Creates the file (0600) and its 0700 parent if missing; refuses a database that is a link, foreign-owned or readable by others.
+  // Creates the file (0600) and its 0700 parent if missing; refuses a database that is a link, foreign-owned or
+  // readable by others.
   [[nodiscard]] static Result<Log> open(const std::string& path, const redact::Redactor& redactor, const Clock& clock);
   Log(Log&&) noexcept;
   Log& operator=(Log&&) noexcept;
@@ -55,7 +57,7 @@ class Log {
 };
 
 struct ListFilter {
-  std::string session;  // empty: all
+  std::string session;      // empty: all
   std::size_t most = 1000;  // the newest ones
 };
 
@@ -63,8 +65,8 @@ struct ListFilter {
 // that hasn't its form comes as kind "unreadable" with its bytes as a string.
 [[nodiscard]] Result<std::vector<Row>> list_rows(const std::string& path, const ListFilter& filter);
 
-// Recomputes every session's chain: the first row that doesn't fit is named ("altered at SESSION/SEQUENCE"); a session without
-// session_end is reported as incomplete by its id, which is no error while it runs.
+// Recomputes every session's chain: the first row that doesn't fit is named ("altered at SESSION/SEQUENCE"); a session
+// without session_end is reported as incomplete by its id, which is no error while it runs.
 struct VerifyReport {
   std::int64_t rows = 0;
   std::vector<std::string> incomplete_sessions;

@@ -19,6 +19,12 @@ std::string field(const Json& body, const char* key, std::size_t most = short_te
   return text == nullptr ? "-" : escape_for_display(*text, most);
 }
 
+// The first digits are enough to recognise a digest; --json has it whole.
+std::string digest(const Json& body, const char* key) {
+  const std::string* text = json_string(body, key);
+  return text == nullptr || text->empty() ? "-" : escape_for_display(text->substr(0, 12), 12) + "…";
+}
+
 bool has_text(const Json& body, const char* key) {
   const std::string* text = json_string(body, key);
   return text != nullptr && !text->empty();
@@ -82,7 +88,7 @@ std::string decision_lines(const Json& body) {
 
 std::string delivering_lines(const Json& body) {
   std::string text = fmt::format("    delivering  {} by {}", field(body, "verdict"), field(body, "decider"));
-  if (has_text(body, "shown_sha256")) text += ", card " + field(body, "shown_sha256", 12);
+  if (has_text(body, "shown_sha256")) text += ", card " + digest(body, "shown_sha256");
   return text + "\n";
 }
 
@@ -109,9 +115,45 @@ std::string prompt_head(const Row& row, const std::string& local) {
                      field(row.body, "capability"), asked);
 }
 
+std::string session_start_text(const Json& body) {
+  std::string text = field(body, "agent") + " in " + field(body, "workspace", long_text);
+  if (const Json* program = json_object(body, "artifact"))
+    text += "\n    program     " + field(*program, "path", long_text) + ", sha256 " + digest(*program, "sha256");
+  if (const Json* policy = json_object(body, "policy"))
+    text += "\n    policy      " + (has_text(*policy, "path") ? field(*policy, "path", long_text) : std::string("none: everything is asked")) +
+            ", sha256 " + digest(*policy, "sha256");
+  if (const Json* sandbox = json_object(body, "sandbox"))
+    text += "\n    sandbox     tier " + field(*sandbox, "tier") + ", kernel " + field(*sandbox, "kernel");
+  return text;
+}
+
+std::string self_test_text(const Json& body) {
+  const Json* probes = json_array(body, "probes");
+  if (probes == nullptr) return escape_for_display(dump_json(body), long_text);
+  std::size_t refused = 0;
+  for (const Json& probe : *probes) {
+    const auto found = probe.is_object() ? probe.find("refused") : probe.end();
+    if (found != probe.end() && found->is_boolean() && found->get<bool>()) ++refused;
+  }
+  return fmt::format("{} of {} attempts from inside were refused", refused, probes->size());
+}
+
+std::string session_end_text(const Json& body) {
+  std::string text = fmt::format("exit {}: {}", json_integer(body, "exit").value_or(-1), field(body, "reason", long_text));
+  if (has_text(body, "error")) text += "\n    error       " + field(body, "error", long_text);
+  return text;
+}
+
+std::string plain_text(const Row& row) {
+  if (row.kind == "session_start") return session_start_text(row.body);
+  if (row.kind == "self_test") return self_test_text(row.body);
+  if (row.kind == "session_end") return session_end_text(row.body);
+  return escape_for_display(dump_json(row.body), long_text);
+}
+
 std::string plain_line(const Row& row) {
   return fmt::format("{}  {}  {}  {}\n", shown_time(row), short_session(row), escape_for_display(row.kind, 32),
-                     escape_for_display(dump_json(row.body), long_text));
+                     plain_text(row));
 }
 
 }  // namespace

@@ -79,10 +79,10 @@ void Mirror::State::on_repeated(OpenPrompt* known, const PromptRequest& wire) {
 }
 
 void Mirror::State::make_room() {
-  OpenPrompt* old = prompts.to_evict(slot ? slot->prompt : nullptr);
-  if (old == nullptr) return;
-  if (!old->ended) end(old, Outcome::superseded, "", "too many open prompts");
-  prompts.remove(old, now());
+  while (OpenPrompt* old = prompts.to_evict(slot ? slot->prompt : nullptr)) {
+    if (!old->ended) end(old, Outcome::superseded, "", "too many open prompts");
+    prompts.remove(old, now());
+  }
 }
 
 void Mirror::State::on_request(PromptRequest wire) {

@@ -4,10 +4,24 @@
 
 namespace oncelatch::elicitation {
 
+namespace {
+
+std::size_t text_bytes(const OpenPrompt& prompt) {
+  const policy::PermissionRequest& request = prompt.wire.request;
+  std::size_t bytes =
+      3 * (request.title.bytes().size() + request.subject.bytes().size()) + prompt.wire.call.source.size();
+  for (const policy::PermissionOption& option : request.options)
+    bytes += option.id.bytes().size() + option.name.bytes().size();
+  return bytes;
+}
+
+}  // namespace
+
 OpenPrompt& OpenPrompts::add(OpenPrompt prompt) {
   prompt.print = print_of(prompt.wire.call);
   remembered_.push_back({prompt.print, std::nullopt});
   if (remembered_.size() > most_remembered) remembered_.pop_front();
+  bytes_ += text_bytes(prompt);
   return prompts_.emplace_back(std::move(prompt));
 }
 
@@ -26,7 +40,7 @@ OpenPrompt* OpenPrompts::find_answered(const PromptAnswer& answer) {
 }
 
 OpenPrompt* OpenPrompts::to_evict(const OpenPrompt* keep) {
-  if (prompts_.size() < most_open) return nullptr;
+  if (prompts_.size() < most_open && bytes_ <= most_bytes) return nullptr;
   OpenPrompt* oldest = nullptr;
   for (OpenPrompt& prompt : prompts_) {
     if (&prompt == keep) continue;
@@ -41,6 +55,7 @@ void OpenPrompts::remove(OpenPrompt* prompt, Nanoseconds now) {
   for (Remembered& entry : remembered_) {
     if (entry.print.exact == exact) entry.answered_at = now;
   }
+  bytes_ -= text_bytes(*prompt);
   prompts_.remove_if([prompt](const OpenPrompt& entry) { return &entry == prompt; });
 }
 

@@ -30,12 +30,14 @@ struct OpenPrompt {
 class OpenPrompts {
  public:
   static constexpr std::size_t most_open = 64;
+  static constexpr std::size_t most_bytes = std::size_t{4} << 20;
   static constexpr std::size_t most_remembered = 512;
 
   OpenPrompt& add(OpenPrompt prompt);
   [[nodiscard]] OpenPrompt* find(const PromptRequest& wire);  // same id and direction
   [[nodiscard]] OpenPrompt* find_answered(const PromptAnswer& answer);
-  // Ended ones first, then the oldest; never `keep`.
+  // What has to go before another is added, nullptr when nothing has to: ended ones first, then the oldest; never
+  // `keep`.
   [[nodiscard]] OpenPrompt* to_evict(const OpenPrompt* keep);
   void remove(OpenPrompt* prompt, Nanoseconds now);
   [[nodiscard]] std::list<OpenPrompt>& all() { return prompts_; }
@@ -51,6 +53,7 @@ class OpenPrompts {
     std::optional<Nanoseconds> answered_at;
   };
   std::list<OpenPrompt> prompts_;
+  std::size_t bytes_ = 0;  // of their texts
   std::deque<Remembered> remembered_;
 };
 

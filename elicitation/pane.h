@@ -27,8 +27,9 @@ class Pane {
  public:
   virtual ~Pane() = default;
   [[nodiscard]] virtual Result<ScreenText> capture() = 0;
-  // Sends one key if, in the same server-side step, every row of `must_show` still stands on the screen where the last capture had it
-  // (where it stood more than once: the first of them) and the pane is in no mode. Returns false (no key sent) when not.
+  // Sends one key if, in the same server-side step, every row of `must_show` still stands on the screen where the last
+  // capture had it (where it stood more than once: the first of them) and the pane is in no mode. Returns false (no key
+  // sent) when not.
   [[nodiscard]] virtual Result<bool> send_key_if(const std::vector<std::string>& must_show, Key key) = 0;
   // While off, nothing that attached clients type reaches the program; send_key_if still does.
   virtual Status set_person_input(bool on) = 0;

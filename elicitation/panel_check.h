@@ -21,8 +21,8 @@ struct WantedPanel {
 // Empty when the screen shows exactly this request, whole and at rest.
 [[nodiscard]] std::string check_screen(const Screen& screen, const WantedPanel& wanted);
 
-// Empty when header, call and choices stand on the screen once only: a copy printed by the agent would blunt the guard of a
-// key.
+// Empty when header, call and choices stand on the screen once only: a copy printed by the agent would blunt the guard
+// of a key.
 [[nodiscard]] std::string check_single(const ScreenText& text, const Panel& panel);
 
 // Row of the one-time choice for a verdict; the panel passed check_screen.

@@ -88,7 +88,8 @@ Status TmuxControl::open(const std::vector<std::string>& first, milliseconds lim
   return {};
 }
 
-// A command on standard input may overtake those of the argument list until the client is attached: nothing is sent before.
+// A command on standard input may overtake those of the argument list until the client is attached: nothing is sent
+// before.
 Status TmuxControl::wait_attached(Deadline deadline) {
   std::string before;
   for (;;) {
@@ -226,7 +227,8 @@ Result<TmuxCapture> TmuxControl::capture(const std::string& facts_format, const 
 }
 
 bool TmuxControl::handle_ready() {
-  while (stream_) {
+  // Bounded, so that a flood of output can't hold the caller's loop.
+  for (int rounds = 0; stream_ && rounds < 16; ++rounds) {
     pollfd wait{stream_.get(), POLLIN, 0};
     if (::poll(&wait, 1, 0) <= 0 || !fill(steady_clock::now() + milliseconds(1))) break;
     for (std::size_t end = 0; (end = buffer_.find('\n', taken_)) != std::string::npos; taken_ = end + 1) {

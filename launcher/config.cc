@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 #include <cstdlib>
 
@@ -83,17 +84,6 @@ Result<policy::Rules> load_rules(const std::string& path) {
   return policy::Rules::parse(text, path);
 }
 
-// The agent could rewrite a policy that lies in its own workspace for the next run.
-Status check_policy_place(const std::string& path, const std::string& workspace) {
-  if (path.empty()) return {};
-  std::string real = real_path(path);
-  if (!real.empty() && is_or_contains(workspace, real)) {
-    return fail("policy", shown(path), "lies in the workspace, where the agent may write",
-                "keep it outside, for example in ~/.config/oncelatch/");
-  }
-  return {};
-}
-
 Result<std::string> find_program(const AgentProfile& agent, const RunOptions& options,
                                  const std::vector<std::string>& environment) {
   if (!options.cli_path.empty()) return options.cli_path;
@@ -124,6 +114,20 @@ Status check_arguments(const AgentProfile& agent, const std::vector<std::string>
 
 }  // namespace
 
+Status check_outside_workspace(const LaunchConfig& config, const std::string& path, const std::string& what,
+                               const std::string& try_next) {
+  // The nearest part that exists decides; what doesn't exist yet will be made below it.
+  std::string real = real_path(path);
+  for (std::string part = path; real.empty() && part.size() > 1;) {
+    std::size_t slash = part.rfind('/');
+    part = slash == std::string::npos ? "." : part.substr(0, std::max<std::size_t>(slash, 1));
+    real = real_path(part);
+    if (slash == std::string::npos) break;
+  }
+  if (!is_or_contains(config.workspace, real)) return {};
+  return fail("workspace", shown(config.workspace), what + " lies in it (" + shown(path) + "), where the agent may write", try_next);
+}
+
 Result<LaunchConfig> resolve_config(const RunOptions& options, std::vector<std::string> environment) {
   LaunchConfig config;
   config.options = options;
@@ -137,7 +141,9 @@ Result<LaunchConfig> resolve_config(const RunOptions& options, std::vector<std::
   TRY(check_arguments(*config.agent, options.arguments));
   config.real_home = find_home(config.environment);
   config.workspace = TRY(find_workspace(options, config.real_home));
-  TRY(check_policy_place(options.policy, config.workspace));
+  if (!options.policy.empty()) {
+    TRY(check_outside_workspace(config, options.policy, "the policy", "keep it outside, for example in ~/.config/oncelatch/"));
+  }
   config.rules = TRY(load_rules(options.policy));
   config.program = TRY(find_program(*config.agent, options, config.environment));
   struct stat info {};

@@ -30,6 +30,10 @@ struct LaunchConfig {
   gid_t gid = 0;
 };
 
+// Refuses a workspace that holds `path` (a file or directory of ours, existing or not yet), where the agent could change it.
+[[nodiscard]] Status check_outside_workspace(const LaunchConfig& config, const std::string& path, const std::string& what,
+                                             const std::string& try_next);
+
 [[nodiscard]] Result<LaunchConfig> resolve_config(const RunOptions& options, std::vector<std::string> environment);
 
 }  // namespace oncelatch::launcher

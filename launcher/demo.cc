@@ -126,6 +126,7 @@ class Story {
 };
 
 Result<Process> start_session(const DemoScene& scene, const std::vector<std::string>& environment, bool watch, int events) {
+  Fd errors(::open(scene.path("errors.txt").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND, 0600));
   Spawn spawn;
   spawn.path = own_program();
   spawn.argv = {"oncelatch",   "run",         "kiro",     "--cli-path", TRY(sandbox::find_companion("oncelatch-demo-agent")),
@@ -134,7 +135,7 @@ Result<Process> start_session(const DemoScene& scene, const std::vector<std::str
   spawn.environment = environment;
   spawn.keep = {{3, events}};
   if (watch) spawn.keep.insert({{0, 0}, {1, 1}, {2, 2}});
-  if (!watch) spawn.keep.insert({2, STDERR_FILENO});
+  if (!watch) spawn.keep.insert({2, errors.get()});  // the story says it better
   spawn.die_with_parent = false;
   return start(spawn);
 }
@@ -186,6 +187,7 @@ Result<int> play(bool watch, const std::vector<std::string>& caller) {
   if (!in_time) (void)session.signal(SIGTERM);
   ExitStatus status = TRY(session.wait(milliseconds(16'000)));
   story.release();
+  if (status.shell_code() != 0) story.line("The session's own words:\n" + indented(scene.text("errors.txt")));
   bool held = tell_what_the_sandbox_stopped(scene, story);
   story.line("5. The record (oncelatch audit list):");
   story.line(indented(story.as_person({"audit", "list"})));

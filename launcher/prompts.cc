@@ -55,11 +55,13 @@ void Prompts::decided(const policy::PromptId& prompt, const policy::PermissionRe
     card.working_directory = setup_.working_directory;
     setup_.broker->offer(std::move(card));
   }
+  if (setup_.unattended && !only_terminal.empty()) stuck_ = public_id(prompt) + " can only be answered in the terminal: " + only_terminal;
   tell(waiting ? "waiting_for_permission" : "decided", std::move(body));
 }
 
 void Prompts::ended(const policy::PromptId& prompt, policy::Outcome outcome, const std::string& detail) {
   setup_.broker->withdraw(prompt.local_id, detail);
+  if (setup_.unattended && outcome == policy::Outcome::failed) stuck_ = public_id(prompt) + " could not be answered: " + detail;
   Json body = {{"id", public_id(prompt)}, {"outcome", policy::outcome_name(outcome)}, {"detail", detail}};
   auto found = prompts_.find(prompt.local_id);
   if (found != prompts_.end()) {
@@ -72,7 +74,7 @@ void Prompts::ended(const policy::PromptId& prompt, policy::Outcome outcome, con
 
 void Prompts::stopped(const std::string& reason) {
   stop_reason_ = reason;
-  denied_ = denied_ || setup_.unattended;  // nobody will answer what comes
+  if (setup_.unattended) stuck_ = "prompts are no longer seen: " + reason;
   tell("mirror_stopped", {{"reason", reason}});
 }
 

@@ -45,6 +45,8 @@ class Prompts final : public elicitation::MirrorListener {
   // A prompt was denied by policy, or nobody answered it, or it could not be answered.
   [[nodiscard]] bool any_denied() const { return denied_; }
   [[nodiscard]] const std::string& stop_reason() const { return stop_reason_; }
+  // Unattended, and a prompt is open that nobody will ever answer: why. Otherwise empty.
+  [[nodiscard]] const std::string& stuck() const { return stuck_; }
 
  private:
   [[nodiscard]] std::string public_id(const policy::PromptId& prompt) const;
@@ -55,6 +57,7 @@ class Prompts final : public elicitation::MirrorListener {
   std::map<std::string, Json> prompts_;
   bool denied_ = false;
   std::string stop_reason_;
+  std::string stuck_;
 };
 
 }  // namespace oncelatch::launcher

@@ -48,15 +48,24 @@ void Events::emit(const std::string& kind, Json body) {
   }
 }
 
-Status write_report(const std::string& path, const Json& report, const redact::Redactor& redactor) {
-  std::string text = dump_json(redactor.value(report)) + "\n";
-  if (redactor.contains_secret(text)) return fail("report", escape_for_display(path, 400), "a credential would be in it; not written");
+Result<ReportTarget> ReportTarget::open(const std::string& path) {
   std::size_t slash = path.rfind('/');
-  std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
-  if (name.empty()) return fail("report", escape_for_display(path, 400), "is a directory", "name a file with --report FILE");
-  Fd parent = TRY(open_directory(directory));
-  return write_file_atomic(parent.get(), name, text, 0600);
+  ReportTarget target;
+  target.name_ = slash == std::string::npos ? path : path.substr(slash + 1);
+  std::string shown = escape_for_display(path, 400);
+  if (target.name_.empty()) return fail("report", shown, "is a directory", "name a file with --report FILE");
+  Result<Fd> directory = open_directory(slash == std::string::npos ? "." : path.substr(0, slash + 1));
+  if (!directory) return fail_errno("report", shown, directory.error().errno_value, "name a file in an existing directory with --report FILE");
+  target.directory_ = std::move(*directory);
+  return target;
+}
+
+Status ReportTarget::write(const Json& report, const redact::Redactor& redactor) const {
+  std::string text = dump_json(redactor.value(report)) + "\n";
+  if (redactor.contains_secret(text)) {
+    return fail("report", escape_for_display(name_, 400), "a credential would be in it; not written", "oncelatch audit list shows the run");
+  }
+  return write_file_atomic(directory_.get(), name_, text, 0600);
 }
 
 }  // namespace oncelatch::launcher

@@ -2,7 +2,8 @@
 //
 //   Events events = TRY(Events::open("fd:3", redactor, clock));
 //   events.emit("waiting_for_permission", {{"id", "k3f9-p1"}});
-//   TRY(write_report(path, report, redactor));
+//   ReportTarget target = TRY(ReportTarget::open("report.json"));
+//   TRY(target.write(report, redactor));
 //
 // Ownership: Events owns its descriptor; the redactor and clock outlive it. Threads: one. Failure: an events file that can't be
 // opened refuses the launch; one that stops taking bytes is closed and said so in the report. After fork: no.
@@ -33,7 +34,18 @@ class Events {
   bool lost_ = false;
 };
 
-// Refuses to write when a secret would still be in the bytes.
-[[nodiscard]] Status write_report(const std::string& path, const Json& report, const redact::Redactor& redactor);
+// The report's directory, opened when the launch is checked: nothing the agent does later leads the report elsewhere.
+class ReportTarget {
+ public:
+  ReportTarget() = default;  // nowhere
+  [[nodiscard]] static Result<ReportTarget> open(const std::string& path);
+  explicit operator bool() const { return static_cast<bool>(directory_); }
+  // Refuses to write when a secret would still be in the bytes.
+  [[nodiscard]] Status write(const Json& report, const redact::Redactor& redactor) const;
+
+ private:
+  Fd directory_;
+  std::string name_;
+};
 
 }  // namespace oncelatch::launcher

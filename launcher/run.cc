@@ -24,12 +24,26 @@
 #include "launcher/report.h"
 #include "launcher/session_directory.h"
 #include "launcher/supervisor.h"
+#include "sandbox/enter.h"
 #include "verify/verify_file.h"
 
 namespace oncelatch::launcher {
 namespace {
 
 constexpr int kSupervisorEndLimit = 15'000;  // ms, for the supervisor to clean up after we asked it to end
+
+// What decides over the agent must lie where the agent can't write.
+Status check_own_places(const LaunchConfig& config) {
+  const char* elsewhere = "name a narrower directory with --workspace DIR";
+  const std::string record = TRY(audit_path(config.environment));
+  const std::string companion = TRY(sandbox::find_companion("oncelatch-exec"));
+  const SessionRoot root = TRY(SessionRoot::open(config.environment));
+  TRY(check_outside_workspace(config, record, "the record", elsewhere));
+  TRY(check_outside_workspace(config, companion, "oncelatch itself", "install oncelatch outside of it"));
+  TRY(check_outside_workspace(config, root.path(), "the session directory", elsewhere));
+  if (!config.options.sha256.empty()) return {};
+  return check_outside_workspace(config, config.program, "the agent's program", "pin it with --sha256 HEX, or install it outside");
+}
 
 // Everything that can refuse the launch without leaving a trace.
 Result<SupervisorSetup> check_everything(const RunOptions& options, std::vector<std::string> environment) {
@@ -38,22 +52,26 @@ Result<SupervisorSetup> check_everything(const RunOptions& options, std::vector<
   if (!options.sha256.empty()) pinned = options.sha256;
   VerifiedArtifact artifact = TRY(verify::verify_file(config.program, pinned));
   (void)TRY(elicitation::find_tmux());
-  (void)TRY(audit_path(config.environment));
+  TRY(check_own_places(config));
   sandbox::HostFacts facts = sandbox::probe_host();
   if (facts.tier() != sandbox::Tier::full) {
     return Failure(Error{"sandbox", "this machine", facts.missing(), "oncelatch doctor shows every check", ENOTSUP});
   }
+  Result<ReportTarget> report = options.report.empty() ? Result<ReportTarget>(ReportTarget()) : ReportTarget::open(options.report);
+  if (!report) return Failure(report.error());
   SessionRoot root = TRY(SessionRoot::open(config.environment));
   for (const std::string& name : root.sweep()) fmt::print(stderr, "oncelatch: removed what a killed session left: {}\n", name);
-  SessionDirectory session = TRY(root.create());
-  return SupervisorSetup{std::move(config), std::move(session), std::move(artifact), std::move(facts), Channel(), 120, 40};
+  SupervisorSetup setup{std::move(config), TRY(root.create()), std::move(artifact), std::move(facts), Channel(), {}};
+  setup.report = std::move(*report);
+  return setup;
 }
 
 int refuse(const RunOptions& options, const std::vector<std::string>& environment, const Error& error) {
   int code = report_error(error);
   if (options.report.empty()) return code;
   Json report = {{"exit", {{"code", code}, {"reason", exit_reason_for(error)}}}, {"error", error.message()}};
-  Status written = write_report(options.report, report, redact::Redactor::from_environment(environment));
+  Result<ReportTarget> target = ReportTarget::open(options.report);
+  Status written = target ? target->write(report, redact::Redactor::from_environment(environment)) : Status(Failure(target.error()));
   if (!written) report_error(written.error());
   return code;
 }

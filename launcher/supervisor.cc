@@ -157,6 +157,7 @@ class Supervisor {
       end("the session's terminal ended", kExitLauncher);
     }
     check_agent();
+    if (!prompts_->stuck().empty()) end(prompts_->stuck(), kExitPolicyDenied);
   }
 
   std::vector<pollfd> poll_set() const {
@@ -226,7 +227,7 @@ class Supervisor {
     tmux_->handle_ready();
     mirror_->finish(reason_);
     if (setup_.config.options.unattended && prompts_->any_denied() && code_ < 128) {
-      reason_ = "policy denied or nobody answered";
+      if (prompts_->stuck().empty()) reason_ = "policy denied or nobody answered";
       code_ = kExitPolicyDenied;
     }
     Status closed = log_->end({{"reason", reason_}, {"exit", code_}});
@@ -240,8 +241,7 @@ class Supervisor {
   }
 
   void save_report(const std::string& reason, const std::string& error) {
-    const std::string& path = setup_.config.options.report;
-    if (path.empty()) return;
+    if (!setup_.report) return;
     Json report = session_start_body(setup_.config, setup_.artifact, setup_.facts, setup_.config.rules.sha256());
     report["session"] = setup_.session.id();
     report["exit"] = {{"code", code_}, {"reason", reason}};
@@ -251,7 +251,7 @@ class Supervisor {
     if (prompts_ && !prompts_->stop_reason().empty()) report["mirror_stopped"] = prompts_->stop_reason();
     if (confined_) report["self_test"] = self_test_body(confined_->self_test);
     report["events_lost"] = events_.lost();
-    Status written = write_report(path, report, redactor_);
+    Status written = setup_.report.write(report, redactor_);
     if (!written && fronts_) {
       fronts_->tell_all({{"kind", "event"}, {"event", "report_failed"}, {"error", written.error().message()}});
       if (code_ == 0) code_ = kExitLauncher;

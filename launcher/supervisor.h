@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "launcher/channel.h"
 #include "launcher/config.h"
+#include "launcher/report.h"
 #include "launcher/session_directory.h"
 #include "sandbox/host_facts.h"
 
@@ -22,6 +23,7 @@ struct SupervisorSetup {
   VerifiedArtifact artifact;
   sandbox::HostFacts facts;
   Channel front_end;
+  ReportTarget report;  // opened before the agent could change the way to it; may be empty
   int columns = 120;  // of the pane before anybody attaches
   int rows = 40;
 };

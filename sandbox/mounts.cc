@@ -51,10 +51,8 @@ Outcome make_target(const Entry& entry) {
   return {};
 }
 
-// The tree to mount: taken at start, or from the descriptor's name (and then the same inode), or from a path of the
-// skeleton.
+// The tree to mount: taken at start, or found again by the descriptor's name (and then the same inode).
 long take_tree(Context& context, const Entry& entry) {
-  if (entry.source < 0) return clone_tree(AT_FDCWD, entry.text.data, AT_SYMLINK_NOFOLLOW);
   if (context.detached_at_start) return context.detached[entry.source];
   return clone_by_name(kFirstSource + entry.source);
 }
@@ -67,17 +65,37 @@ long attach_to_target(int tree, const Entry& entry) {
   return attach(tree, static_cast<int>(target), "");
 }
 
+mount_attr attributes_of(const Entry& entry) {
+  mount_attr attributes{};
+  attributes.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+  if ((entry.flags & kReadOnly) != 0) attributes.attr_set |= MOUNT_ATTR_RDONLY;
+  if ((entry.flags & kNoExecute) != 0) attributes.attr_set |= MOUNT_ATTR_NOEXEC;
+  return attributes;
+}
+
+// Of the skeleton: paths that only root can change. One lock and one mount less than by descriptor.
+long bind_path(const Entry& entry) {
+  const char* target = inside(entry.target);
+  long rc = sys::call(__NR_mount, entry.text.data, target, nullptr, MS_BIND | MS_REC, nullptr);
+  if (rc < 0) return rc;
+  mount_attr attributes = attributes_of(entry);
+  return sys::call(__NR_mount_setattr, AT_FDCWD, target, AT_RECURSIVE | AT_SYMLINK_NOFOLLOW, &attributes,
+                   sizeof attributes);
+}
+
+long bind_source(Context& context, const Entry& entry) {
+  long tree = take_tree(context, entry);
+  if (tree < 0) return tree;
+  int fd = static_cast<int>(tree);
+  long rc = set_attributes(fd, attributes_of(entry).attr_set, true);
+  if (rc >= 0) rc = attach_to_target(fd, entry);
+  if (rc >= 0 && !same_object(kFirstSource + entry.source, inside(entry.target))) rc = -ESTALE;
+  return rc;
+}
+
 Outcome mount_bind(Context& context, const Entry& entry) {
   if (Outcome outcome = make_target(entry); outcome.error != 0) return outcome;
-  long tree = take_tree(context, entry);
-  if (tree < 0) return failed(tree, entry.source < 0 ? entry.text.data : entry.target.data);
-  int fd = static_cast<int>(tree);
-  std::uint64_t attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
-  if ((entry.flags & kReadOnly) != 0) attributes |= MOUNT_ATTR_RDONLY;
-  if ((entry.flags & kNoExecute) != 0) attributes |= MOUNT_ATTR_NOEXEC;
-  long rc = set_attributes(fd, attributes, true);
-  if (rc >= 0) rc = attach_to_target(fd, entry);
-  if (rc >= 0 && entry.source >= 0 && !same_object(kFirstSource + entry.source, inside(entry.target))) rc = -ESTALE;
+  long rc = entry.source < 0 ? bind_path(entry) : bind_source(context, entry);
   if (rc < 0) return failed(rc, entry.target.data);
   return {};
 }

@@ -37,8 +37,9 @@ void read_text(Cursor& in, Text& text, bool binary) {
 
 void read_path(Cursor& in, Text& path, bool may_be_empty) {
   read_text(in, path, false);
+  if (!in.good) return;  // then `path` is whatever it was
   bool fine = (may_be_empty && path.size == 0) || (path.size <= kMostPath && clean_path(path.data, path.size));
-  if (in.good && !fine) in.fail();
+  if (!fine) in.fail();
 }
 
 void read_list(Cursor& in, TextList& list) {
@@ -157,7 +158,7 @@ bool read_plan(const unsigned char* bytes, std::size_t size, WirePlan& plan) {
   read_numbers(in, plan);
   Text& working_directory = plan.working_directory;
   read_text(in, working_directory, false);
-  bool root_only = working_directory.size == 1 && working_directory.data[0] == '/';
+  bool root_only = in.good && working_directory.size == 1 && working_directory.data[0] == '/';
   if (in.good && !root_only && !clean_path(working_directory.data, working_directory.size)) in.fail();
   read_path(in, plan.program, true);
   read_path(in, plan.planted_directory, false);

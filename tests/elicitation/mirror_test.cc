@@ -327,6 +327,18 @@ TEST(Mirror, AFloodOfRequestsIsBounded) {
   EXPECT_EQ(s.ends.size(), 300U);
 }
 
+TEST(Mirror, AFloodOfLongRequestsIsBounded) {
+  Session s;
+  s.start();
+  for (int i = 0; i < 20; ++i) {
+    s.kiro->write_record(
+        request_message(v2_prompt("r" + std::to_string(i), std::string(900'000, 'x') + std::to_string(i))), "in");
+  }
+  s.run_for(std::chrono::seconds(5));
+  EXPECT_THAT(s.told, ::testing::Contains(HasSubstr("too long to be compared")));
+  EXPECT_THAT(s.told, ::testing::Contains(HasSubstr("superseded")));
+}
+
 TEST(Mirror, B087SplitAtEveryByte) {
   Session s;
   s.effect = Effect::allow;

@@ -49,7 +49,7 @@ TEST(Refusal, Policy) {
   scratch.write("open.yaml", "rules: []\n", 0666);
   expect_refused(scratch, with(scratch, {"--policy", scratch.path("open.yaml")}), 122, {"others can write it", "chmod"});
   scratch.write("repository/policy.yaml", "rules: []\n");
-  expect_refused(scratch, with(scratch, {"--policy", scratch.path("repository/policy.yaml")}), 122, {"lies in the workspace"});
+  expect_refused(scratch, with(scratch, {"--policy", scratch.path("repository/policy.yaml")}), 122, {"the policy lies in it"});
 }
 
 TEST(Refusal, Workspace) {
@@ -68,6 +68,28 @@ TEST(Refusal, Workspace) {
   expect_refused(scratch, at(program("kiro-cli")), 122, {"is not a directory"});
   ASSERT_EQ(::symlink(scratch.path("home").c_str(), scratch.path("link").c_str()), 0);
   expect_refused(scratch, at(scratch.path("link")), 122, {"home"});
+}
+
+TEST(Refusal, AWorkspaceThatHoldsOurOwnThings) {
+  Scratch scratch;
+  std::vector<std::string> base = {"run", "kiro", "--workspace"};
+  auto at = [&base](const std::string& workspace, std::vector<std::string> more) {
+    std::vector<std::string> all = base;
+    all.push_back(workspace);
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  std::vector<std::string> cli = {"--cli-path", program("kiro-cli")};
+  expect_refused(scratch, at(scratch.path("state"), cli), 122, {"the record lies in it"});
+  expect_refused(scratch, at(scratch.path("runtime"), cli), 122, {"the session directory lies in it"});
+  expect_refused(scratch, at(std::string(ONCELATCH_BINARY_DIR) + "/launcher", cli), 122, {"oncelatch itself lies in it"});
+  scratch.write("repository/kiro-cli", "#!/bin/sh\n", 0755);
+  expect_refused(scratch, at(scratch.path("repository"), {"--cli-path", scratch.path("repository/kiro-cli")}), 122, {"the agent's program lies in it", "--sha256"});
+}
+
+TEST(Refusal, ReportPlace) {
+  Scratch scratch;
+  expect_refused(scratch, {"run", "kiro", "--cli-path", program("kiro-cli"), "--workspace", scratch.path("repository"), "--report", scratch.path("no/such/report.json")}, 122, {"report:"});
 }
 
 TEST(Refusal, TrustFlagsOfTheAgent) {

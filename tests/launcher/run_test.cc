@@ -80,6 +80,29 @@ TEST(Run, UnattendedDeclinesWhatPolicyLeavesOpen) {
   expect_nothing_left(scratch);
 }
 
+// A prompt that nobody can ever answer must not hold a CI job.
+TEST(Run, UnattendedEndsWhenAPromptCanOnlyBeAnsweredInTheTerminal) {
+  Scratch scratch;
+  scratch.scenario(steps({Json{{"type", "question"}, {"title", "**Is this a feature or a bugfix?**"}, {"options", {{{"name", "Feature"}}, {{"name", "Bugfix"}}}}}}, "v3"));
+  Output output = scratch.oncelatch(scratch.run_arguments({"--unattended"}));
+  EXPECT_EQ(output.status.shell_code(), 120) << output.err;
+  EXPECT_NE(output.err.find("only be answered in the terminal"), std::string::npos) << output.err;
+  expect_nothing_left(scratch);
+}
+
+// The way to the report is opened at the start: a link that the agent plants leads nowhere.
+TEST(Run, TheReportStaysWhereItWasAskedFor) {
+  Scratch scratch;
+  scratch.write("home/report.json", "precious");
+  scratch.write("repository/out/keep", "");
+  scratch.scenario(steps({Json{{"type", "exec"}, {"command", "mv out moved; ln -s " + scratch.path("home") + " out"}}}));
+  std::vector<std::string> arguments = {"run", "kiro", "--cli-path", program("kiro-cli"), "--workspace", scratch.path("repository"),
+                                        "--report", "out/report.json"};
+  EXPECT_EQ(scratch.oncelatch(arguments).status.shell_code(), 0);
+  EXPECT_EQ(scratch.read("home/report.json"), "precious");
+  EXPECT_NE(scratch.read("repository/moved/report.json").find("\"exit\""), std::string::npos);
+}
+
 TEST(Run, TheChildsExitCodePasses) {
   for (int code : {0, 3, 77}) {
     Scratch scratch;

@@ -63,7 +63,7 @@ TEST(MissingFeature, AnyFailingStepAborts) {
   Lab lab(possible_launches().back());
   for (const char* deny : {"setsid:1", "capset:1", "sethostname:1", "pivot_root:1", "umount2:1", "fsopen:1",
                            "move_mount:1", "mount_setattr:1", "landlock_restrict_self:1", "landlock_add_rule:22",
-                           "prlimit64:1", "symlinkat:1", "mkdirat:1", "execveat:13", "fchdir:1"}) {
+                           "symlinkat:1", "mkdirat:1", "execveat:13", "fchdir:1"}) {
     Seen seen = run_without(lab, deny, {"--quick"});
     EXPECT_EQ(seen.code, kRefused) << deny << seen.err;
     EXPECT_EQ(seen.out, "") << deny;

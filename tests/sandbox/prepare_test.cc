@@ -14,6 +14,12 @@ namespace oncelatch::sandbox {
 
 namespace {
 
+std::string long_word(std::size_t size) {
+  std::string word;
+  while (word.size() < size) word += 'x';
+  return word;
+}
+
 class Prepare : public testing::Test {
  protected:
   void SetUp() override {
@@ -134,8 +140,8 @@ TEST_F(Prepare, Covers) {
 TEST_F(Prepare, Strings) {
   refuses([](SandboxPlan& p) { p.argv.clear(); }, EINVAL, "arguments");
   refuses([](SandboxPlan& p) { p.argv = {std::string("a\0b", 3)}; }, EINVAL, "NUL");
-  refuses([](SandboxPlan& p) { p.argv.push_back(std::string(200000, 'x')); }, E2BIG, "arguments");
-  refuses([](SandboxPlan& p) { p.argv.assign(20, std::string(100000, 'x')); }, E2BIG, "arguments");
+  refuses([](SandboxPlan& p) { p.argv.push_back(long_word(200000)); }, E2BIG, "arguments");
+  refuses([](SandboxPlan& p) { p.argv.assign(20, long_word(100000)); }, E2BIG, "arguments");
   refuses([](SandboxPlan& p) { p.argv.assign(70000, "x"); }, E2BIG, "arguments");
   refuses([](SandboxPlan& p) { p.environment = {"NOVALUE"}; }, EINVAL, "environment");
   refuses([](SandboxPlan& p) { p.environment = {"=x"}; }, EINVAL, "environment");

@@ -80,10 +80,12 @@ TEST_P(Terminal, JobControl) {
   session.wait_for("Running");
   session.type("kill %1; echo mid''dle\r");
   session.wait_for("middle");
+  session.wait_for("$ ");
   session.type("cat\r");
   session.type("ping\r");
-  session.wait_for("ping\r\nping");
-  session.type("\x03");  // Ctrl-C ends cat, not the shell
+  session.wait_for("ping");  // the terminal's echo
+  session.wait_for("ping");  // cat's
+  session.type("\x03");      // Ctrl-C ends cat, not the shell
   session.wait_for("$ ");
   session.type("echo af''ter\r");
   session.wait_for("after");

@@ -58,8 +58,8 @@ TEST_P(Work, DevicesAndTemporaryFiles) {
   EXPECT_EQ(seen.out, "4\n3\nt\nprivate\ns\nword\nproc\ntouched\n") << seen.err;
 }
 
-// As the owner of its streams' pipes: an ordinary launcher made them itself, root hands them over. (Where root's tests start
-// an ordinary launcher, the pipes are the tests' own, so root's.)
+// As the owner of its streams' pipes: an ordinary launcher made them itself, root hands them over. (Where root's tests
+// start an ordinary launcher, the pipes are the tests' own, so root's.)
 class Streams : public Work {};
 std::vector<Launch> launches_with_own_pipes() {
   std::vector<Launch> launches = possible_launches();
