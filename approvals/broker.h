@@ -13,9 +13,8 @@
 //
 // Protocol, one JSON object a line each way:
 //   {"op":"list"}
-//     -> {"ok":true,"session":S,"waiting":[card…]}, at most 4 MiB; a card beyond 1 MiB, or one that doesn't fit, is a
-//     stub that
-//        can't be answered
+//     -> {"ok":true,"session":S,"waiting":[card…]}, at most 4 MiB
+//        (a card beyond 1 MiB, or one that doesn't fit, is a stub that can't be answered)
 //   {"op":"answer","id":"p3","verdict":"accept|decline","shown_sha256":HEX}
 //     -> {"ok":true,"state":"queued"} or {"ok":false,"error":TEXT,"try":TEXT}
 #pragma once
@@ -36,8 +35,7 @@
 
 namespace oncelatch::approvals {
 
-// One waiting prompt as a person sees it. Text fields are redacted and escaped for display; the digest covers all of
-// them.
+// One waiting prompt as a person sees it. Text fields are redacted and escaped; the digest covers all of them.
 struct Card {
   std::string local_id;  // "p3"; shown together with the session's short id
   std::string agent;     // "kiro"

@@ -25,6 +25,11 @@ Failure sqlite_failure(sqlite3* database, const std::string& path, const char* d
   return failure;
 }
 
+// A view without memory would bind NULL.
+const char* memory_of(std::string_view bytes) {
+  return bytes.data() == nullptr ? "" : bytes.data();
+}
+
 struct Switch {
   int option;
   int value;
@@ -64,12 +69,13 @@ Status Statement::check(int code, const char* doing) const {
 }
 
 Status Statement::bind_text(int index, std::string_view text) {
-  return check(sqlite3_bind_text64(statement_.get(), index, text.data(), text.size(), SQLITE_TRANSIENT, SQLITE_UTF8),
-               "bind");
+  return check(
+      sqlite3_bind_text64(statement_.get(), index, memory_of(text), text.size(), SQLITE_TRANSIENT, SQLITE_UTF8),
+      "bind");
 }
 
 Status Statement::bind_blob(int index, std::string_view bytes) {
-  return check(sqlite3_bind_blob64(statement_.get(), index, bytes.data(), bytes.size(), SQLITE_TRANSIENT), "bind");
+  return check(sqlite3_bind_blob64(statement_.get(), index, memory_of(bytes), bytes.size(), SQLITE_TRANSIENT), "bind");
 }
 
 Status Statement::bind_integer(int index, std::int64_t value) {

@@ -31,7 +31,7 @@ struct Row {
   std::string session;
   std::int64_t sequence = 0;  // from 1, without gaps within a session
   std::string time;           // RFC 3339, nanoseconds
-  std::string kind;           // session_start request decision delivering outcome error session_end
+  std::string kind;           // session_start self_test request decision delivering outcome error …
   Json body;
 };
 

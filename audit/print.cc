@@ -120,7 +120,8 @@ std::string session_start_text(const Json& body) {
   if (const Json* program = json_object(body, "artifact"))
     text += "\n    program     " + field(*program, "path", long_text) + ", sha256 " + digest(*program, "sha256");
   if (const Json* policy = json_object(body, "policy"))
-    text += "\n    policy      " + (has_text(*policy, "path") ? field(*policy, "path", long_text) : std::string("none: everything is asked")) +
+    text += "\n    policy      " +
+            (has_text(*policy, "path") ? field(*policy, "path", long_text) : std::string("none: everything is asked")) +
             ", sha256 " + digest(*policy, "sha256");
   if (const Json* sandbox = json_object(body, "sandbox"))
     text += "\n    sandbox     tier " + field(*sandbox, "tier") + ", kernel " + field(*sandbox, "kernel");
@@ -139,7 +140,8 @@ std::string self_test_text(const Json& body) {
 }
 
 std::string session_end_text(const Json& body) {
-  std::string text = fmt::format("exit {}: {}", json_integer(body, "exit").value_or(-1), field(body, "reason", long_text));
+  std::string text =
+      fmt::format("exit {}: {}", json_integer(body, "exit").value_or(-1), field(body, "reason", long_text));
   if (has_text(body, "error")) text += "\n    error       " + field(body, "error", long_text);
   return text;
 }

@@ -2,8 +2,8 @@
 add_library(oncelatch_options INTERFACE)
 target_compile_options(oncelatch_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wimplicit-fallthrough -Werror
-  $<$<CXX_COMPILER_ID:GNU>:-Wduplicated-cond -Wlogical-op>
-  # g++ 12's own -Wnull-dereference fires inside the standard library's strings, clang's does not.
+  # g++ 12 reports its own std::string code by these three and by -Wnull-dereference (GCC bugs 105329, 105651); clang does not.
+  $<$<CXX_COMPILER_ID:GNU>:-Wduplicated-cond -Wlogical-op -Wno-restrict -Wno-array-bounds -Wno-stringop-overflow>
   $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety -Wnull-dereference>)
 target_include_directories(oncelatch_options INTERFACE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
 

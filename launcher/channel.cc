@@ -27,6 +27,8 @@ bool Channel::send(const Json& message) const {
 Channel::Message Channel::receive() const {
   std::vector<char> buffer(kMostPacket);
   ssize_t count = ::recv(fd_.get(), buffer.data(), buffer.size(), 0);
+  // A peer that left with our messages unread resets the socket; what it had sent before still lies behind that error.
+  if (count < 0 && errno == ECONNRESET) count = ::recv(fd_.get(), buffer.data(), buffer.size(), 0);
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return {false, std::nullopt};
   if (count <= 0) return {true, std::nullopt};
   Result<Json> body = parse_json({buffer.data(), static_cast<std::size_t>(count)}, {kMostPacket, 16, 4096}, "message");

@@ -53,7 +53,7 @@ Result<SupervisorSetup> check_everything(const RunOptions& options, std::vector<
   VerifiedArtifact artifact = TRY(verify::verify_file(config.program, pinned));
   (void)TRY(elicitation::find_tmux());
   TRY(check_own_places(config));
-  sandbox::HostFacts facts = sandbox::probe_host();
+  sandbox::HostFacts facts = sandbox::probe_host(sandbox::Probing::quick);
   if (facts.tier() != sandbox::Tier::full) {
     return Failure(Error{"sandbox", "this machine", facts.missing(), "oncelatch doctor shows every check", ENOTSUP});
   }

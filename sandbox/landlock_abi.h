@@ -2,7 +2,8 @@
 //
 //   std::uint64_t rights = landlock::known_file_rights(abi);   // what this kernel understands
 //
-// Source: include/uapi/linux/landlock.h of Linux 7.2. Ownership: constants. After fork: safe; freestanding.
+// Source: include/uapi/linux/landlock.h of Linux 7.2. Ownership, threads, failure: constants.
+// After fork: safe; freestanding.
 #pragma once
 
 #include <cstdint>

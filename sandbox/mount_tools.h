@@ -4,7 +4,7 @@
 //   set_attributes(tree, MOUNT_ATTR_RDONLY, true);
 //   attach(tree, AT_FDCWD, "usr");
 //
-// Ownership: a returned descriptor is the caller's. Failure: -errno. After fork: safe; freestanding.
+// Ownership: a returned descriptor is the caller's. Threads: no state. Failure: -errno. After fork: safe; freestanding.
 #pragma once
 
 #include "sandbox/context.h"

@@ -4,7 +4,8 @@
 //   line.number(1000).text(" 1");
 //   TRY: write_file("/proc/self/uid_map", line.c_str());
 //
-// Ownership: a fixed buffer; longer texts are cut (and overflowed() says so). After fork: safe; freestanding.
+// Ownership: a fixed buffer; longer texts are cut (and overflowed() says so). Threads: a value.
+// Failure: -errno of write_file. After fork: safe; freestanding.
 #pragma once
 
 #include <linux/fcntl.h>

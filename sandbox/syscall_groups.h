@@ -4,7 +4,7 @@
 //   for (const SyscallGroup& group : syscall_groups()) print(group.name, group.help);
 //
 // Names are libseccomp's; one that an architecture lacks is skipped there. Arguments are compared in their low 32 bits,
-// as the kernel uses them (a 64-bit compare is passed by TIOCSTI | 1 << 32). Ownership: constants.
+// as the kernel uses them (a 64-bit compare is passed by TIOCSTI | 1 << 32). Ownership, threads, failure: constants.
 #pragma once
 
 #include <cstdint>

@@ -114,6 +114,12 @@ TEST_F(LogTest, TextIsStoredOnceUnderItsDigest) {
   EXPECT_EQ(verify().altered_at, "text " + *digest);
 }
 
+TEST_F(LogTest, EmptyTextIsAText) {
+  Log log = open_log();
+  EXPECT_EQ(log.store_text(std::string_view()).value_or("refused"), sha256_hex(""));
+  EXPECT_EQ(verify().altered_at, "");
+}
+
 TEST_F(LogTest, ARowBeyondTheBoundIsRefused) {
   Log log = open_log();
   ASSERT_TRUE(log.begin(session_one, Json::object()));

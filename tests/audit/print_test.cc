@@ -33,7 +33,7 @@ Json prompt_of(const std::string& local) {
 TEST(Print, OneBlockAPrompt) {
   const std::string time = "2026-11-30T15:30:00.000000001Z";
   const std::vector<Row> rows{
-      {session_one, 1, time, "session_start", Json{{"agent", "kiro"}}},
+      {session_one, 1, time, "session_start", Json{{"agent", "kiro"}, {"workspace", "/w"}}},
       {session_one, 2, time, "request",
        Json{{"prompt", prompt_of("p1")},
             {"capability", "shell"},
@@ -59,7 +59,7 @@ TEST(Print, OneBlockAPrompt) {
        Json{{"prompt", prompt_of("p1")}, {"outcome", "confirmed"}, {"option_id", "reject"}, {"detail", ""}}},
   };
   EXPECT_EQ(format_rows(rows),
-            "2026-11-30T15:30:00Z  k3f9  session_start  {\"agent\":\"kiro\"}\n"
+            "2026-11-30T15:30:00Z  k3f9  session_start  kiro in /w\n"
             "2026-11-30T15:30:00Z  k3f9  p1  shell  Run git push\n"
             "    subject     git push\n"
             "    decision    deny by policy\n"
@@ -69,6 +69,28 @@ TEST(Print, OneBlockAPrompt) {
             "2026-11-30T15:30:00Z  k3f9  p2  fs_write  Write a\n"
             "    subject     /a\n"
             "    note        the subject isn't known whole\n");
+}
+
+TEST(Print, RowsOfTheSession) {
+  const Json start{{"agent", "kiro"},
+                   {"workspace", "/w"},
+                   {"artifact", Json{{"path", "/bin/kiro"}, {"sha256", std::string(64, 'a')}}},
+                   {"policy", Json{{"path", ""}, {"sha256", std::string(64, 'b')}}},
+                   {"sandbox", Json{{"tier", "full"}, {"kernel", "6.1"}}}};
+  const Json probes{{"probes", Json::array({Json{{"refused", true}}, Json{{"refused", false}}, 7})}};
+  const Json end{{"exit", 122}, {"reason", "policy refused"}, {"error", "policy: x"}};
+  EXPECT_EQ(format_rows({{session_one, 1, "", "session_start", start},
+                         {session_one, 2, "", "self_test", probes},
+                         {session_one, 3, "", "session_end", end},
+                         {session_one, 4, "", "other", Json{{"a", 1}}}}),
+            "  k3f9  session_start  kiro in /w\n"
+            "    program     /bin/kiro, sha256 aaaaaaaaaaaa…\n"
+            "    policy      none: everything is asked, sha256 bbbbbbbbbbbb…\n"
+            "    sandbox     tier full, kernel 6.1\n"
+            "  k3f9  self_test  1 of 3 attempts from inside were refused\n"
+            "  k3f9  session_end  exit 122: policy refused\n"
+            "    error       policy: x\n"
+            "  k3f9  other  {\"a\":1}\n");
 }
 
 TEST(Print, SameLocalIdOfTwoSessionsIsTwoBlocks) {
@@ -99,6 +121,14 @@ TEST(Print, EveryFieldOfATamperedDatabaseIsHarmless) {
        {std::string("request"), std::string("decision"), std::string("delivering"), std::string("outcome"), hostile})
     rows.push_back({hostile, 1, hostile, kind, body});
   rows.push_back({hostile, 2, hostile, hostile, Json(hostile)});
+  const Json nested{{"path", hostile}, {"sha256", hostile}, {"tier", hostile}, {"kernel", hostile}};
+  const Json plain{
+      {"agent", hostile},  {"workspace", hostile}, {"artifact", nested}, {"policy", nested},
+      {"sandbox", nested}, {"reason", hostile},    {"error", hostile},   {"probes", Json::array({hostile})}};
+  for (const char* kind : {"session_start", "self_test", "session_end", "error"}) {
+    rows.push_back({hostile, 3, hostile, kind, plain});
+    rows.push_back({hostile, 4, hostile, kind, Json{{"probes", hostile}, {"artifact", hostile}, {"exit", hostile}}});
+  }
   rows.push_back({hostile, 3, std::string(30, '\x1b'), "unreadable", Json{{hostile, hostile}}});
   const std::string text = format_rows(rows);
   expect_harmless(text);

@@ -102,7 +102,7 @@ TEST(Attach, DetachedSessionsGoOnAndAreComeBackTo) {
   EXPECT_EQ(first.wait(), 0) << first.screen();
   EXPECT_NE(first.screen().find("detached; the session goes on"), std::string::npos) << first.screen();
   EXPECT_TRUE(first.terminal_is_as_before());
-  ASSERT_EQ(scratch.session_directories().size(), 1U);
+  ASSERT_EQ(scratch.session_directories().size(), 1U) << scratch.read("events.jsonl") << scratch.read("report.json");
   Seat second(scratch, {"attach"});
   ASSERT_TRUE(second.shows("requires approval")) << second.screen();
   Json waiting = scratch.wait_event("waiting_for_permission");

@@ -71,5 +71,22 @@ TEST(MissingFeature, AnyFailingStepAborts) {
   }
 }
 
+// A layer that only seems to be there (the call answers success and does nothing) is found by the self-test.
+TEST(MissingFeature, SelfTestFindsALayerThatIsNotThere) {
+  REQUIRE_CONFINEMENT();
+  const std::pair<const char*, const char*> fakes[] = {{"seccomp:0", "self-test: "},
+                                                       {"landlock_restrict_self:0", "self-test: landlock"}};
+  for (Launch launch : possible_launches()) {
+    Lab lab(launch);
+    for (const auto& [fake, named] : fakes) {
+      Seen seen = run_without(lab, fake, {"--quick"});
+      EXPECT_EQ(seen.code, kRefused) << fake;
+      EXPECT_EQ(seen.out, "") << fake;
+      EXPECT_NE(seen.err.find(named), std::string::npos) << fake << seen.err;
+      EXPECT_NE(seen.err.find("an attempt that must fail succeeded"), std::string::npos) << fake << seen.err;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace oncelatch::sandbox

@@ -302,8 +302,9 @@ TEST_P(Verdicts, SelfTestIsReported) {
   Lab lab(GetParam());
   Seen seen = lab.run({"/bin/true"}, {"--self-test"});
   EXPECT_EQ(seen.code, 0) << seen.err;
-  for (const char* name : {"write-outside", "read-secret", "unshare", "mount", "unix-socket", "abstract-socket",
-                           "tiocsti", "tiocsti-high-bit", "signal-outside", "init-memory", "ptrace", "io-uring"})
+  for (const char* name :
+       {"write-outside", "read-secret", "unshare", "mount", "unix-socket", "abstract-socket", "tiocsti",
+        "tiocsti-high-bit", "signal-outside", "init-memory", "ptrace", "io-uring", "landlock"})
     EXPECT_NE(seen.err.find("self-test " + std::string(name) + " 1 E"), std::string::npos) << seen.err;
 }
 
