@@ -38,16 +38,19 @@ struct OpenGate final : elicitation::InputGate {
 };
 struct NoRecord final : policy::DecisionRecorder {
   Status request_seen(const policy::PromptId&, const policy::PermissionRequest&) override { return {}; }
-  Status decided(const policy::PromptId&, const policy::PermissionRequest&, const policy::Decision&, policy::Decider) override { return {}; }
+  Status decided(const policy::PromptId&, const policy::PermissionRequest&, const policy::Decision&, policy::Decider) override {
+    ++decisions;
+    return {};
+  }
   Status delivering(const policy::PromptId&, policy::Verdict, policy::Decider, const std::string&) override { return {}; }
   Status ended(const policy::PromptId&, policy::Outcome, const std::string&, const std::string&) override { return {}; }
+  int decisions = 0;
 };
 struct Listener final : elicitation::MirrorListener {
   void decided(const policy::PromptId&, const policy::PermissionRequest&, const policy::Decision&, policy::Decider, bool,
-               const std::string&) override { decisions++; }
+               const std::string&) override {}
   void ended(const policy::PromptId&, policy::Outcome, const std::string&) override {}
   void stopped(const std::string& reason) override { fmt::print(stderr, "mirror stopped: {}\n", reason); std::exit(1); }
-  int decisions = 0;
 };
 
 std::string request(int id) {
@@ -102,10 +105,10 @@ int main() {
   };
   std::vector<double> ours;
   for (int i = 0; i < kRounds; ++i) {
-    int before = listener.decisions;
+    int before = record.decisions;
     Steady::time_point start = Steady::now();
     write_line(request(i));
-    while (listener.decisions == before) pump(1000);
+    while (record.decisions == before) pump(1000);
     ours.push_back(std::chrono::duration<double, std::micro>(Steady::now() - start).count());
     for (Steady::time_point settle = Steady::now() + std::chrono::milliseconds(30); Steady::now() < settle;) pump(5);
     write_line(answer(i));

@@ -3,7 +3,8 @@
 namespace oncelatch::launcher {
 namespace {
 
-constexpr std::size_t kMostReported = 10'000;  // prompts kept for the report
+constexpr std::size_t kMostReported = 1000;  // ended prompts kept for the report
+constexpr std::size_t kMostOpen = 256;       // the mirror has fewer
 
 Json reasons_of(const policy::Decision& decision) {
   Json reasons = Json::array();
@@ -45,10 +46,8 @@ void Prompts::decided(const policy::PromptId& prompt, const policy::PermissionRe
   if (!only_terminal.empty()) body["only_terminal"] = only_terminal;
   bool refused = decision.effect == policy::Effect::deny || (setup_.unattended && decision.effect != policy::Effect::allow);
   denied_ = denied_ || refused;
-  if (order_.size() < kMostReported) {
-    order_.push_back(prompt.local_id);
-    prompts_[prompt.local_id] = body;
-  }
+  ++count_;
+  if (open_.size() < kMostOpen) open_[prompt.local_id] = body;
   if (waiting) {
     approvals::Card card = approvals::make_card(prompt, request, decision, *setup_.redactor, *setup_.clock);
     card.agent = setup_.agent;
@@ -63,12 +62,15 @@ void Prompts::ended(const policy::PromptId& prompt, policy::Outcome outcome, con
   setup_.broker->withdraw(prompt.local_id, detail);
   if (setup_.unattended && outcome == policy::Outcome::failed) stuck_ = public_id(prompt) + " could not be answered: " + detail;
   Json body = {{"id", public_id(prompt)}, {"outcome", policy::outcome_name(outcome)}, {"detail", detail}};
-  auto found = prompts_.find(prompt.local_id);
-  if (found != prompts_.end()) {
+  auto found = open_.find(prompt.local_id);
+  if (found != open_.end()) {
     found->second["outcome"] = body["outcome"];
     found->second["detail"] = detail;
     body["title"] = found->second["title"];
+    ended_.push_back(dump_json(found->second));
+    open_.erase(found);
   }
+  if (ended_.size() > kMostReported) ended_.pop_front();
   tell("prompt_ended", std::move(body));
 }
 
@@ -80,7 +82,11 @@ void Prompts::stopped(const std::string& reason) {
 
 Json Prompts::report() const {
   Json all = Json::array();
-  for (const std::string& id : order_) all.push_back(prompts_.at(id));
+  for (const std::string& text : ended_) {
+    Result<Json> one = parse_json(text, {}, "report");
+    if (one) all.push_back(std::move(*one));
+  }
+  for (const auto& entry : open_) all.push_back(entry.second);
   return all;
 }
 

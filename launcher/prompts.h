@@ -7,10 +7,11 @@
 // be told is lost, the record (audit) is written by the mirror before. After fork: no.
 #pragma once
 
+#include <cstddef>
+#include <deque>
 #include <functional>
 #include <map>
 #include <string>
-#include <vector>
 
 #include "approvals/broker.h"
 #include "base/json.h"
@@ -40,8 +41,9 @@ class Prompts final : public elicitation::MirrorListener {
   void ended(const policy::PromptId& prompt, policy::Outcome outcome, const std::string& detail) override;
   void stopped(const std::string& reason) override;
 
-  // For the report: one object a prompt, in order.
+  // For the report: one object a prompt, in order of their ends, the newest 1,000; the open ones last.
   [[nodiscard]] Json report() const;
+  [[nodiscard]] std::size_t count() const { return count_; }
   // A prompt was denied by policy, or nobody answered it, or it could not be answered.
   [[nodiscard]] bool any_denied() const { return denied_; }
   [[nodiscard]] const std::string& stop_reason() const { return stop_reason_; }
@@ -53,8 +55,9 @@ class Prompts final : public elicitation::MirrorListener {
   void tell(const std::string& kind, Json body);
 
   PromptsSetup setup_;
-  std::vector<std::string> order_;
-  std::map<std::string, Json> prompts_;
+  std::map<std::string, Json> open_;   // by local id
+  std::deque<std::string> ended_;      // as JSON text: a day of prompts stays small
+  std::size_t count_ = 0;
   bool denied_ = false;
   std::string stop_reason_;
   std::string stuck_;

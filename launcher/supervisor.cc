@@ -248,6 +248,7 @@ class Supervisor {
     if (!error.empty()) report["error"] = error;
     if (child_) report["child"] = {{"code", child_->code}, {"signaled", child_->signaled}};
     if (prompts_) report["prompts"] = prompts_->report();
+    if (prompts_) report["prompts_seen"] = prompts_->count();
     if (prompts_ && !prompts_->stop_reason().empty()) report["mirror_stopped"] = prompts_->stop_reason();
     if (confined_) report["self_test"] = self_test_body(confined_->self_test);
     report["events_lost"] = events_.lost();

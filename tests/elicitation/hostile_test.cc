@@ -19,8 +19,9 @@ class Hostile {
     VirtualKiro& kiro = *session_.kiro;
     kiro.random.seed(seed + 1);
     kiro.times.frame = milliseconds(5 + static_cast<long>(pick(396)));
-    kiro.times.torn = milliseconds(pick(9));
-    kiro.times.read_delay = milliseconds(pick(200));
+    kiro.times.torn = milliseconds(pick(12));
+    kiro.torn_at = -1;
+    kiro.times.read_delay = milliseconds(chance(0.3) ? pick(4000) : pick(200));
     kiro.margin = pick(4);
     kiro.call_details = chance(0.3);
     kiro.rule_above = chance(0.7);

@@ -305,6 +305,39 @@ TEST(Mirror, APersonWhoTypesIsNotDisturbed) {
   EXPECT_TRUE(s.kiro->sent.empty());
 }
 
+TEST(Mirror, BytesTheProgramHasNotReadAreWaitedFor) {
+  Session s;
+  s.effect = Effect::allow;
+  s.kiro->times.read_delay = std::chrono::seconds(3);
+  s.start();
+  s.kiro->show(v2_prompt("a", "ls"));
+  s.kiro->person_types(Key::down);  // will move the focus to Trust, but only in three seconds
+  s.run_for(std::chrono::milliseconds(2900));
+  EXPECT_TRUE(s.kiro->sent.empty());
+  ASSERT_TRUE(s.run_until_end("a"));
+  EXPECT_THAT(s.kiro->sent, ElementsAre(Key::up, Key::enter));
+  EXPECT_EQ(*s.end_of("a"), "confirmed");
+}
+
+// The upper part of the picture is of the next prompt, the lower part with the focus still of the last one.
+TEST(Mirror, ATornPictureIsNotActedOn) {
+  for (int milli = 1; milli <= 12; ++milli) {
+    Session s(80, 12);
+    s.effect = Effect::deny;
+    s.start();
+    s.kiro->show(v2_prompt("a", "git status"));
+    ASSERT_TRUE(s.run_until_end("a"));  // its last picture has "No" focused
+    s.kiro->times.torn = milliseconds(milli);
+    s.kiro->torn_at = 0.2;  // between the call and the header
+    bool wrong = false;
+    s.kiro->before_key = [&](Key key) { wrong = wrong || (key == Key::enter && s.kiro->focus != 2); };
+    s.kiro->show(v2_prompt("b", "date"));
+    ASSERT_TRUE(s.run_until_end("b"));
+    EXPECT_FALSE(wrong) << milli;
+    EXPECT_EQ(*s.end_of("b"), "confirmed");
+  }
+}
+
 TEST(Mirror, AContradictingAnswerIsAnIncident) {
   Session s;
   s.effect = Effect::allow;

@@ -136,6 +136,8 @@ void VirtualKiro::run() {
     before_ = std::move(screen_);
     screen_ = std::move(frames_.front().rows);
     drawn_at_ = frames_.front().due;
+    const double at = torn_at < 0 ? std::uniform_real_distribution<>(0, 1)(random) : torn_at;
+    torn_line_ = static_cast<std::size_t>(at * static_cast<double>(screen_.size()));
     frames_.pop_front();
   }
 }
@@ -211,8 +213,8 @@ Rows VirtualKiro::render() const {
 Rows VirtualKiro::visible() const {
   if (clock_->monotonic() >= drawn_at_ + times.torn || before_.size() != screen_.size()) return screen_;
   Rows torn = screen_;
-  std::copy(before_.begin() + static_cast<std::ptrdiff_t>(torn.size() / 2), before_.end(),
-            torn.begin() + static_cast<std::ptrdiff_t>(torn.size() / 2));
+  std::copy(before_.begin() + static_cast<std::ptrdiff_t>(torn_line_), before_.end(),
+            torn.begin() + static_cast<std::ptrdiff_t>(torn_line_));
   return torn;
 }
 

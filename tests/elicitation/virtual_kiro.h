@@ -30,7 +30,7 @@ struct VirtualPrompt {
 
 struct VirtualTimes {
   Nanoseconds frame = std::chrono::milliseconds(16);  // from a change of state to its picture
-  Nanoseconds torn = Nanoseconds(0);                  // how long a picture is half the old and half the new one
+  Nanoseconds torn = Nanoseconds(0);                  // how long a picture's lower part is still the old one
   Nanoseconds read_delay = Nanoseconds(0);            // a person's byte waits this long unread
 };
 
@@ -71,6 +71,7 @@ class VirtualKiro final : public Pane, public InputGate {
   std::size_t focus = 0;
   std::vector<Key> sent;
   int captures = 0;
+  double torn_at = 0.5;  // where the old part begins, in parts of the screen; negative: a random place each time
   std::function<void()> after_capture;  // hostile events at the worst moments
   std::function<void()> before_guard;
   std::function<void(Key)> before_key;  // our key is about to be taken; state as it is
@@ -103,6 +104,7 @@ class VirtualKiro final : public Pane, public InputGate {
   std::vector<std::string> screen_;
   std::vector<std::string> before_;  // the picture before, for torn frames
   Nanoseconds drawn_at_{0};
+  std::size_t torn_line_ = 0;
   std::deque<Frame> frames_;
   std::deque<TypedKey> keys_;
   ScreenText seen_;
