@@ -14,7 +14,7 @@
 // Protocol, one JSON object a line each way:
 //   {"op":"list"}
 //     -> {"ok":true,"session":S,"waiting":[card…]}, at most 4 MiB
-//        (a card beyond 1 MiB, or one that doesn't fit, is a stub that can't be answered)
+//        (a card beyond 1 MiB, or one that doesn't fit, is a notice that can't be answered)
 //   {"op":"answer","id":"p3","verdict":"accept|decline","shown_sha256":HEX}
 //     -> {"ok":true,"state":"queued"} or {"ok":false,"error":TEXT,"try":TEXT}
 #pragma once

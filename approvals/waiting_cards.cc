@@ -10,23 +10,23 @@ namespace {
 
 constexpr std::size_t most_closed = 256;  // answered or withdrawn ids that are remembered
 
-Card stub_of(const Card& card, std::size_t bytes) {
-  Card stub;
-  stub.local_id = card.local_id;
-  stub.agent = card.agent.substr(0, 64);
-  stub.capability = card.capability;
-  stub.since = card.since;
-  stub.title = fmt::format("(too large to show whole here: {} bytes; answer it in the terminal)", bytes);
-  return stub;
+Card notice_of(const Card& card, std::size_t bytes) {
+  Card notice;
+  notice.local_id = card.local_id;
+  notice.agent = card.agent.substr(0, 64);
+  notice.capability = card.capability;
+  notice.since = card.since;
+  notice.title = fmt::format("(too large to show whole here: {} bytes; answer it in the terminal)", bytes);
+  return notice;
 }
 
 }  // namespace
 
 WaitingCards::Shown WaitingCards::shown_card(const Card& card) {
   Shown shown{card.local_id, dump_json(card.json()), card.digest(), {}, {}};
-  const Card stub = stub_of(card, shown.json.size());
-  shown.stub_json = dump_json(stub.json());
-  shown.stub_digest = stub.digest();
+  const Card notice = notice_of(card, shown.json.size());
+  shown.notice_json = dump_json(notice.json());
+  shown.notice_digest = notice.digest();
   if (shown.json.size() <= longest_card) return shown;
   shown.json.clear();
   shown.digest.clear();
@@ -68,7 +68,7 @@ std::string WaitingCards::list_reply(const std::string& session) const {
   std::string cards;
   for (const Shown& one : waiting_) {
     const bool whole = !one.json.empty() && cards.size() + one.json.size() < longest_reply / 4 * 3;
-    const std::string& json = whole ? one.json : one.stub_json;
+    const std::string& json = whole ? one.json : one.notice_json;
     if (cards.size() + json.size() > longest_reply - 256) break;
     if (!cards.empty()) cards += ',';
     cards += json;
@@ -83,7 +83,7 @@ std::string WaitingCards::answer_reply(const Request& request, std::optional<Ans
     return error_line(fmt::format("{} isn't waiting{}", request.local_id, before == nullptr ? "" : ": " + before->why),
                       "list what waits: oncelatch approvals");
   }
-  if (card->stub_digest == request.shown_sha256)
+  if (card->notice_digest == request.shown_sha256)
     return error_line("the request was too large to be shown whole here", "answer it in the terminal");
   if (card->digest != request.shown_sha256)
     return error_line("the request changed since it was shown", "look at it again: oncelatch approvals");

@@ -27,14 +27,14 @@ class WaitingCards {
   [[nodiscard]] std::string answer_reply(const Request& request, std::optional<Answer>* answer);
 
  private:
-  // A card that is too large, or doesn't fit into a reply with the others, is listed as a stub, which can't be
+  // A card that is too large, or doesn't fit into a reply with the others, is listed as a notice, which can't be
   // answered.
   struct Shown {
     std::string local_id;
     std::string json;  // empty: too large
     std::string digest;
-    std::string stub_json;
-    std::string stub_digest;
+    std::string notice_json;
+    std::string notice_digest;
   };
   struct Closed {
     std::string local_id;

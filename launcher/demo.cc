@@ -51,8 +51,7 @@ std::string indented(const std::string& text) {
 // Tells the story as the events come; with a watched terminal it is held back until the agent's screen is gone.
 class Story {
  public:
-  Story(const DemoScene& scene, std::vector<std::string> environment, bool hold)
-      : scene_(scene), environment_(std::move(environment)), hold_(hold) {}
+  Story(std::vector<std::string> environment, bool hold) : environment_(std::move(environment)), hold_(hold) {}
 
   void line(const std::string& text) {
     if (hold_) {
@@ -118,7 +117,6 @@ class Story {
     line("      outcome: " + field(event, "outcome") + "\n");
   }
 
-  const DemoScene& scene_;
   std::vector<std::string> environment_;
   bool hold_;
   std::string held_;
@@ -178,7 +176,7 @@ Result<int> play(bool watch, const std::vector<std::string>& caller) {
   if (::pipe2(ends, O_CLOEXEC) != 0) return fail_errno("demo", "pipe", errno);
   Fd reading(ends[0]);
   Fd writing(ends[1]);
-  Story story(scene, environment, watch);
+  Story story(environment, watch);
   story.line("oncelatch demo: an agent that nobody vouches for, in a scratch repository\n");
   story.line("1. The policy: git status and ls are allowed, git push is denied, everything else is asked.\n");
   Process session = TRY(start_session(scene, environment, watch, writing.get()));

@@ -117,6 +117,51 @@ TEST(Refusal, EscapesHostileNames) {
   EXPECT_EQ(output.err.find("\u202e"), std::string::npos);
 }
 
+// A mount namespace of its own in which tmux is another file.
+Output with_tmux(const Scratch& scratch, const std::string& script, unsigned mode) {
+  scratch.write("tmux", script, mode);
+  std::string mount = "mount --bind " + scratch.path("tmux") + " /usr/bin/tmux && exec \"$@\"";
+  std::vector<std::string> front = {"/usr/bin/unshare", "-m"};
+  if (::geteuid() != 0) front = {"/usr/bin/unshare", "-rm"};
+  front.insert(front.end(), {"/bin/sh", "-c", mount, "sh"});
+  return scratch.oncelatch_behind(front, scratch.run_arguments());
+}
+
+TEST(Refusal, NoTmux) {
+  Scratch scratch;
+  Output output = with_tmux(scratch, "", 0644);
+  EXPECT_EQ(output.status.shell_code(), 125) << output.err;
+  EXPECT_NE(output.err.find("tmux: "), std::string::npos) << output.err;
+  EXPECT_NE(output.err.find("try: "), std::string::npos) << output.err;
+  EXPECT_TRUE(scratch.session_directories().empty());
+}
+
+TEST(Refusal, OldTmux) {
+  Scratch scratch;
+  Output output = with_tmux(scratch, "#!/bin/sh\necho tmux 2.9a\n", 0755);
+  EXPECT_EQ(output.status.shell_code(), 125) << output.err;
+  EXPECT_NE(output.err.find("2.9"), std::string::npos) << output.err;
+  EXPECT_NE(output.err.find("3.3"), std::string::npos) << output.err;
+  EXPECT_NE(output.err.find("try: "), std::string::npos) << output.err;
+}
+
+// As on a kernel without the feature: the launch is refused with one paragraph, and doctor says the same.
+TEST(Refusal, AKernelWithoutANeededFeature) {
+  for (const char* missing : {"landlock", "user-namespaces"}) {
+    Scratch scratch;
+    std::vector<std::string> front = {std::string(ONCELATCH_BINARY_DIR) + "/tests/probes/deny_syscall", missing};
+    Output run = scratch.oncelatch_behind(front, scratch.run_arguments());
+    EXPECT_EQ(run.status.shell_code(), 121) << missing << run.err;
+    EXPECT_NE(run.err.find("sandbox: "), std::string::npos) << run.err;
+    EXPECT_NE(run.err.find("try: "), std::string::npos) << run.err;
+    EXPECT_EQ(scratch.report().at("exit").at("reason"), "guarantee-unavailable");
+    Output doctor = scratch.oncelatch_behind(front, {"doctor"});
+    EXPECT_EQ(doctor.status.shell_code(), 121) << missing;
+    EXPECT_NE(doctor.out.find("MISSING"), std::string::npos) << doctor.out;
+    EXPECT_TRUE(scratch.session_directories().empty());
+  }
+}
+
 // The record can't be written: nothing may run.
 TEST(Refusal, NoRecordNoSession) {
   Scratch scratch;

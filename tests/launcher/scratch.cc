@@ -98,6 +98,16 @@ Output Scratch::oncelatch(std::vector<std::string> arguments, std::chrono::secon
   return output ? *output : Output{};
 }
 
+Output Scratch::oncelatch_behind(const std::vector<std::string>& front, std::vector<std::string> arguments) const {
+  Spawn spawn = this->spawn(std::move(arguments));
+  spawn.argv[0] = spawn.path;
+  spawn.argv.insert(spawn.argv.begin(), front.begin(), front.end());
+  spawn.path = front[0];
+  Result<Output> output = run_bounded(std::move(spawn), std::size_t{8} << 20, std::chrono::seconds(60));
+  EXPECT_TRUE(output) << (output ? "" : output.error().message());
+  return output ? *output : Output{};
+}
+
 Process Scratch::start(std::vector<std::string> arguments) const {
   Fd out(::open(path("stdout.txt").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   Fd err(::open(path("stderr.txt").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));

@@ -41,6 +41,8 @@ class Scratch {
 
   // Runs oncelatch to its end without a terminal.
   [[nodiscard]] Output oncelatch(std::vector<std::string> arguments, std::chrono::seconds limit = std::chrono::seconds(60)) const;
+  // The same through another program in front ("unshare", "deny_syscall"), given with its arguments.
+  [[nodiscard]] Output oncelatch_behind(const std::vector<std::string>& front, std::vector<std::string> arguments) const;
   // Starts it and lets it run; output goes to files stdout.txt and stderr.txt of the scratch directory.
   [[nodiscard]] Process start(std::vector<std::string> arguments) const;
   // "run kiro" on the stand-in with this scratch's repository, policy.yaml when it exists, report.json and events.jsonl.
