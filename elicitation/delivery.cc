@@ -64,10 +64,19 @@ bool Delivery::look() {
   return true;
 }
 
+// The program may have read a person's byte just now and not have drawn what it did: after the byte was read, too, a
+// moment has to pass.
 std::string Delivery::why_not_idle(Nanoseconds now) {
   const Nanoseconds last = setup_.gate->last_person_input();
-  if (last != Nanoseconds(0) && now - last < times_.person_idle) return "a person is typing";
-  if (!setup_.gate->quiet()) return "input is still on its way to the program";
+  const bool typed = last != Nanoseconds(0);
+  if (!setup_.gate->quiet()) {
+    if (moves_ == 0) quiet_since_.reset();
+    return "input is still on its way to the program";
+  }
+  if (!quiet_since_) quiet_since_ = now;
+  if (typed && now - last < times_.person_idle) return "a person is typing";
+  if (typed && now - last < times_.person_recent && now - *quiet_since_ < times_.person_idle)
+    return "a person typed a moment ago";
   return {};
 }
 
@@ -95,6 +104,7 @@ void Delivery::tick() {
 
 void Delivery::aim(Nanoseconds now) {
   if (now > deadline_) return fail(last_why_);
+  std::string not_idle = why_not_idle(now);
   if (now < not_before_) return;
   look();
   last_why_ = check();
@@ -103,7 +113,7 @@ void Delivery::aim(Nanoseconds now) {
     last_why_ = "the terminal was just resized";
     return;
   }
-  last_why_ = why_not_idle(now);
+  last_why_ = std::move(not_idle);
   if (!last_why_.empty()) return;
   if (!setup_.pane->set_person_input(false)) return fail("a person's input can't be held");
   held_ = true;

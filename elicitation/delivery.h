@@ -41,6 +41,7 @@ struct DeliverySetup {
 struct DeliveryTimes {
   Nanoseconds appear = std::chrono::seconds(30);
   Nanoseconds person_idle = std::chrono::seconds(1);
+  Nanoseconds person_recent = std::chrono::seconds(10);  // typed within this: watch the input for person_idle ourselves
   Nanoseconds same_size = std::chrono::milliseconds(300);
   Nanoseconds settle = std::chrono::milliseconds(12);
   Nanoseconds step = std::chrono::seconds(2);  // one focus move, or settling, from the last key on
@@ -94,7 +95,8 @@ class Delivery {
   Nanoseconds stable_since_{0};
   Nanoseconds held_since_{0};
   Screen screen_;
-  std::optional<Panel> base_;  // the panel the settling or moving started from
+  std::optional<Nanoseconds> quiet_since_;  // as far as we watched, before our own first key
+  std::optional<Panel> base_;               // the panel the settling or moving started from
   std::size_t columns_ = 0;
   std::size_t lines_ = 0;
   std::size_t expected_focus_ = 0;

@@ -314,6 +314,7 @@ TEST(Mirror, BytesTheProgramHasNotReadAreWaitedFor) {
   s.kiro->person_types(Key::down);  // will move the focus to Trust, but only in three seconds
   s.run_for(std::chrono::milliseconds(2900));
   EXPECT_TRUE(s.kiro->sent.empty());
+  s.kiro->times.frame = std::chrono::milliseconds(400);  // and its picture comes later still
   ASSERT_TRUE(s.run_until_end("a"));
   EXPECT_THAT(s.kiro->sent, ElementsAre(Key::up, Key::enter));
   EXPECT_EQ(*s.end_of("a"), "confirmed");

@@ -106,12 +106,16 @@ TEST_F(Tmux, RowsThatImitateTheProtocolAreRows) {
 TEST_F(Tmux, KeysArriveOneByOne) {
   start_panel("pwd");
   const std::vector<std::string> header{" shell requires approval"};
+  std::size_t focus = 0;
   for (const Key key : {Key::down, Key::down, Key::up, Key::enter}) {
-    const std::string before = file("keys.log");
-    (void)pane().capture();
+    ASSERT_TRUE(wait_for([&] {
+      const Screen seen = screen();
+      return seen.panel && seen.panel->focused == focus;
+    }));
     EXPECT_TRUE(pane().send_key_if(header, key).value());
-    EXPECT_TRUE(wait_for([&] { return file("keys.log") != before; }));
+    focus = key == Key::down ? focus + 1 : focus - 1;
   }
+  EXPECT_TRUE(wait_for([this] { return file("keys.log").size() == 14; }));
   EXPECT_EQ(file("keys.log"), "\033[B|\033[B|\033[A|\r|");
   EXPECT_TRUE(wait_for([this] { return pane().capture().value().rows[1].substr(0, 11) == "chose Trust"; }));
 }
@@ -122,7 +126,9 @@ TEST_F(Tmux, TheGuardRefusesAnotherText) {
   const std::vector<std::string> rows = must_show(*seen.panel);
   // The prompt changes between the capture and the key.
   ASSERT_EQ(::kill(std::stoi(file("pid")), SIGUSR1), 0);
-  std::this_thread::sleep_for(milliseconds(300));
+  ASSERT_TRUE(wait_for([this] {
+    return tmux({"capture-pane", "-p", "-t", "main"}).find("Shell date") != std::string::npos;
+  }));
   EXPECT_FALSE(pane().send_key_if(rows, Key::enter).value());
   EXPECT_FALSE(pane().send_key_if({"not there"}, Key::enter).value());
   EXPECT_FALSE(pane().send_key_if({}, Key::enter).value());

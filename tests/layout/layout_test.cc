@@ -56,6 +56,10 @@ TEST_F(Layout, EveryIncludeFollowsAnArrow) {
   expect_none(check_includes(*table_, *tree_));
 }
 
+TEST_F(Layout, MatcherAndStandInShareNoWords) {
+  expect_none(check_shared_words(*tree_));
+}
+
 TEST_F(Layout, EveryLinkFollowsAnArrow) {
   expect_none(check_links(*table_, *tree_));
 }

@@ -1,5 +1,6 @@
 #include "tests/layout/rules.h"
 
+#include <set>
 #include <algorithm>
 #include <cctype>
 #include <regex>
@@ -125,6 +126,48 @@ Findings check_unfinished(const SourceTree& tree) {
   for (const SourceFile& file : tree.files) {
     for (std::size_t i = 0; i < file.lines.size(); ++i) {
       if (std::regex_search(file.lines[i], mark)) findings.push_back(place(file, i) + "mark of unfinished work");
+    }
+  }
+  return findings;
+}
+
+namespace {
+
+// String literals of at least four characters, without includes and comments.
+std::set<std::string> literals_below(const SourceTree& tree, const std::string& prefix) {
+  std::set<std::string> found;
+  for (const SourceFile& file : tree.files) {
+    if (!file.is_code() || file.path.rfind(prefix, 0) != 0) continue;
+    for (const std::string& line : file.lines) {
+      if (line.rfind("#include", 0) == 0 || line.rfind("//", 0) == 0) continue;
+      for (std::size_t start = line.find('"'); start != std::string::npos; start = line.find('"', start)) {
+        std::size_t end = start + 1;
+        while (end < line.size() && line[end] != '"') end += line[end] == '\\' ? 2 : 1;
+        if (end >= line.size()) break;
+        if (end - start > 4) found.insert(line.substr(start + 1, end - start - 1));
+        start = end + 1;
+      }
+    }
+  }
+  return found;
+}
+
+bool is_wire_name(const std::string& text) {
+  const auto first = static_cast<unsigned char>(text[0]);
+  return (std::islower(first) != 0 || first == '_' || first == '-') &&
+         std::all_of(text.begin(), text.end(),
+                     [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '/' || c == '-'; });
+}
+
+}  // namespace
+
+Findings check_shared_words(const SourceTree& tree) {
+  Findings findings;
+  const std::set<std::string> stand_in = literals_below(tree, "tests/agents/");
+  for (const std::string& word : literals_below(tree, "elicitation/")) {
+    const bool number = word.find_first_not_of("0123456789abcdef") == std::string::npos;
+    if (stand_in.count(word) != 0 && !is_wire_name(word) && !number && word[0] != '/') {
+      findings.push_back("in both elicitation/ and tests/agents/: \"" + word + "\"");
     }
   }
   return findings;

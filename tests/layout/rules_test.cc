@@ -191,5 +191,14 @@ TEST(RulesTest, BuildTreesAndInputsAreNotRead) {
   EXPECT_FALSE(tree.read().folders.contains("build"));
 }
 
+TEST(RulesTest, SharedWordsAreFound) {
+  SourceTree tree;
+  tree.files = {{"elicitation/a.cc", "elicitation", {"f(\"Yes, please\"); g(\"optionId\");"}},
+                {"tests/agents/kiro/b.cc", "tests", {"h(\"optionId\", \"Yes, please\");"}}};
+  EXPECT_EQ(check_shared_words(tree).size(), 1U);
+  tree.files[1].lines = {"h(\"optionId\", words::yes);"};
+  EXPECT_TRUE(check_shared_words(tree).empty());
+}
+
 }  // namespace
 }  // namespace oncelatch::layout

@@ -1,5 +1,7 @@
 #include "prompt.h"
 
+#include "kiro_words.h"
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,16 +20,16 @@ struct Default {
 };
 
 constexpr std::array kV2 = {
-    Default{"allow_once", "Yes", "allow_once", "Yes, single permission"},
-    Default{"allow_always", "Always", "allow_always", "Trust, always allow in this session"},
-    Default{"reject_once", "No", "reject_once", "No (Tab to edit)"},
-    Default{"allow_all_session", "Allow all for this session", "allow_always", ""},
+    Default{"allow_once", "Yes", "allow_once", words::allow_once},
+    Default{"allow_always", "Always", "allow_always", words::allow_always},
+    Default{"reject_once", "No", "reject_once", words::reject_once},
+    Default{"allow_all_session", words::allow_all, "allow_always", ""},
 };
 constexpr std::array kV3 = {
-    Default{"accept", "Allow", "allow_once", ""},
-    Default{"always-accept", "Always allow", "allow_always", ""},
-    Default{"reject", "Deny", "reject_once", ""},
-    Default{"always-reject", "Always deny", "reject_always", ""},
+    Default{"accept", words::accept, "allow_once", ""},
+    Default{"always-accept", words::always_accept, "allow_always", ""},
+    Default{"reject", words::reject, "reject_once", ""},
+    Default{"always-reject", words::always_reject, "reject_always", ""},
 };
 
 struct ToolNames {
@@ -39,12 +41,12 @@ struct ToolNames {
 };
 
 constexpr std::array kTools = {
-    ToolNames{"shell", "Shell", "shell", "", "run_command"},
-    ToolNames{"write", "Write", "fs_write", "Write File", "fs_write"},
-    ToolNames{"replace", "Write", "str_replace", "Replace in File", "str_replace"},
+    ToolNames{"shell", words::shell, "shell", "", "run_command"},
+    ToolNames{"write", words::write, "fs_write", "Write File", "fs_write"},
+    ToolNames{"replace", words::write, "str_replace", "Replace in File", "str_replace"},
     ToolNames{"delete", "Delete", "delete_file", "Delete File", "delete_file"},
-    ToolNames{"read", "Read", "fs_read", "Read File", "fs_read"},
-    ToolNames{"use_aws", "Use AWS", "use_aws", "Use AWS", "use_aws"},
+    ToolNames{"read", words::read, "fs_read", "Read File", "fs_read"},
+    ToolNames{"use_aws", words::aws, "use_aws", words::aws, "use_aws"},
     ToolNames{"agent", "Agent", "invoke_agent", "Invoke Agent", "invoke_agent"},
 };
 
@@ -170,8 +172,8 @@ std::string default_title(const Prompt& prompt, Engine engine, const std::string
     if (names.v3_title != nullptr && *names.v3_title != '\0') return names.v3_title;
     return prompt.command.empty() ? pretty : prompt.command;
   }
-  if (prompt.tool == "shell") return "Running: " + prompt.command;
-  if (prompt.tool == "read") return "Reading " + base_name(prompt.path) + ":1";
+  if (prompt.tool == "shell") return words::running + prompt.command;
+  if (prompt.tool == "read") return words::reading + base_name(prompt.path) + ":1";
   return prompt.path.empty() ? pretty : pretty + " " + prompt.path;
 }
 

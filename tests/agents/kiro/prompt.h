@@ -46,7 +46,7 @@ struct Prompt {
   std::string tool_call_id;
   std::string tool;      // lower case, as in the header of V2
   std::string title;     // in the recorder
-  std::string header;    // in front of "requires approval"
+  std::string header;    // in front of the words about approval
   std::string call;      // V2: the text after the arrow; V3: the text after "tool → "
   std::string command;   // what runs
   std::string path;

@@ -1,3 +1,4 @@
+#include "kiro_words.h"
 #include "view.h"
 
 #include <algorithm>
@@ -77,7 +78,7 @@ Lines editor_rows(const std::string& typed, const Style& style, std::size_t widt
   Lines rows = wrap_with(" ›  ", typed.empty() ? "add your feedback..." : shown_text(typed, style), 4, width,
                          style.pad_right);
   rows.push_back(rule(style, width));
-  append(rows, padded("esc to close", style, width));
+  append(rows, padded(words::close, style, width));
   return rows;
 }
 

@@ -1,3 +1,4 @@
+#include "kiro_words.h"
 #include "view.h"
 
 #include <algorithm>
@@ -52,7 +53,7 @@ Lines above_panel(const Prompt& prompt, const Style& style, std::size_t width) {
 
 Lines panel_view_v2(const PanelPicture& picture, const Style& style, std::size_t width) {
   Lines rows = above_panel(*picture.prompt, style, width);
-  const std::string header = shown_text(picture.prompt->header, style) + " requires approval";
+  const std::string header = shown_text(picture.prompt->header, style) + " " + words::approval;
   switch (picture.cursor.level) {
     case Level::Modify:
       append(rows, padded(header + " · Modify request", style, width));

@@ -1,3 +1,4 @@
+#include "kiro_words.h"
 #include "view.h"
 
 namespace kiro {
@@ -30,7 +31,7 @@ Lines panel_view_v3(const PanelPicture& picture, const Style& style, std::size_t
   for (const std::string& row : prompt.diff) append(rows, wrap_with("", shown_text(row, style), 0, width, 0));
   for (const std::string& row : prompt.between) append(rows, wrap_with("", shown_text(row, style), 0, width, 0));
   rows.push_back(rule(style, width));
-  const std::string header = shown_text(prompt.header, style) + " requires approval";
+  const std::string header = shown_text(prompt.header, style) + " " + words::approval;
   append(rows, padded(picture.cursor.level == Level::Modify ? header + " · Modify request" : header, style, width));
   append(rows, padded(shown_text(prompt.call, style), style, width));
   if (picture.cursor.level == Level::Modify) {
