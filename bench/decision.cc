@@ -35,6 +35,7 @@ struct OpenGate final : elicitation::InputGate {
   Nanoseconds last_person_input() const override { return Nanoseconds(0); }
   bool quiet() override { return true; }
   void expect_own_key(elicitation::Key) override {}
+  void own_key_not_sent(elicitation::Key) override {}
 };
 struct NoRecord final : policy::DecisionRecorder {
   Status request_seen(const policy::PromptId&, const policy::PermissionRequest&) override { return {}; }

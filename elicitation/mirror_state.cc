@@ -41,12 +41,18 @@ bool Mirror::State::read_recorder() {
     stop(round.error().message());
     return false;
   }
-  more_to_read = round->more;
-  for (const std::string& line : round->lines) {
-    RecorderEvent event = read_recorder_line(line);
-    if (!std::holds_alternative<std::monostate>(event)) events.push_back(std::move(event));
-  }
+  take_round(*round);
   return true;
+}
+
+void Mirror::State::take_round(const RecorderRound& round) {
+  more_to_read = round.more;
+  for (const std::string& line : round.lines) {
+    RecorderEvent event = read_recorder_line(line);
+    if (std::holds_alternative<UnreadableLine>(event)) record_in_doubt = true;
+    else if (!std::holds_alternative<std::monostate>(event)) events.push_back(std::move(event));
+  }
+  if (recorder.skipped_lines() > 0) record_in_doubt = true;
 }
 
 void Mirror::State::handle_events() {
@@ -97,6 +103,7 @@ void Mirror::State::on_request(PromptRequest wire) {
   fresh.wire = std::move(wire);
   fresh.seen_at = now();
   OpenPrompt* prompt = &prompts.add(std::move(fresh));
+  if (prompts.forgot()) record_in_doubt = true;
   std::string only_terminal = prompt->wire.only_terminal;
   if (only_terminal.empty() && slot && !already_answered) only_terminal = "another prompt is being answered";
   only_terminal = record_decision(prompt, std::move(only_terminal));
@@ -167,7 +174,7 @@ void Mirror::State::on_answer(const PromptAnswer& answer) {
 // ---- the slot ----
 
 WantedPanel Mirror::State::wanted(const OpenPrompt& prompt) const {
-  WantedPanel result{prompt.wire.call, {}};
+  WantedPanel result{prompt.wire.call, {}, &record_in_doubt};
   for (const policy::PermissionOption& option : prompt.wire.request.options) result.kinds.push_back(option.kind);
   return result;
 }
@@ -245,11 +252,7 @@ void Mirror::State::start_delivery(Verdict verdict, Decider decider, const std::
 Standing Mirror::State::standing() {
   Result<RecorderRound> round = recorder.read_round();
   if (!round) return {Standing::Kind::closed, "the agent's record can't be trusted any more"};
-  for (const std::string& line : round->lines) {
-    RecorderEvent event = read_recorder_line(line);
-    if (!std::holds_alternative<std::monostate>(event)) events.push_back(std::move(event));
-  }
-  more_to_read = round->more;
+  take_round(*round);
   // What just came is acted on first; the delivery goes on afterwards if it still may.
   if (more_to_read || !events.empty()) return {Standing::Kind::unsure, ""};
   std::string why = prompts.why_ambiguous(*slot->prompt);

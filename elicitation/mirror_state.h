@@ -38,6 +38,7 @@ struct Mirror::State {
   std::optional<Slot> slot;
   std::deque<RecorderEvent> events;  // read, not yet acted on
   bool more_to_read = false;
+  bool record_in_doubt = false;  // a line was unreadable or too long, or a request was forgotten; stays so
   bool stopped = false;
   bool within_tick = false;
   unsigned long next_number = 1;
@@ -66,6 +67,7 @@ struct Mirror::State {
   void drive_delivery();
   Standing standing();
   Status write_down();
+  void take_round(const RecorderRound& round);
   [[nodiscard]] WantedPanel wanted(const OpenPrompt& prompt) const;
   [[nodiscard]] Nanoseconds earliest_key(const OpenPrompt& prompt) const;
   [[nodiscard]] policy::Outcome outcome_in_slot(const PromptAnswer& answer) const;

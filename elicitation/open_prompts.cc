@@ -20,7 +20,10 @@ std::size_t text_bytes(const OpenPrompt& prompt) {
 OpenPrompt& OpenPrompts::add(OpenPrompt prompt) {
   prompt.print = print_of(prompt.wire.call);
   remembered_.push_back({prompt.print, std::nullopt});
-  if (remembered_.size() > most_remembered) remembered_.pop_front();
+  if (remembered_.size() > most_remembered) {
+    remembered_.pop_front();
+    forgot_ = true;
+  }
   bytes_ += text_bytes(prompt);
   return prompts_.emplace_back(std::move(prompt));
 }

@@ -31,7 +31,7 @@ class OpenPrompts {
  public:
   static constexpr std::size_t most_open = 64;
   static constexpr std::size_t most_bytes = std::size_t{4} << 20;
-  static constexpr std::size_t most_remembered = 512;
+  static constexpr std::size_t most_remembered = 8192;
 
   OpenPrompt& add(OpenPrompt prompt);
   [[nodiscard]] OpenPrompt* find(const PromptRequest& wire);  // same id and direction
@@ -40,6 +40,8 @@ class OpenPrompts {
   // `keep`.
   [[nodiscard]] OpenPrompt* to_evict(const OpenPrompt* keep);
   void remove(OpenPrompt* prompt, Nanoseconds now);
+  // A request of this session is no longer remembered: a later one could look like it.
+  [[nodiscard]] bool forgot() const { return forgot_; }
   [[nodiscard]] std::list<OpenPrompt>& all() { return prompts_; }
 
   // Why the panel of `prompt` can't be told from another's: an open twin, or a text that could look the same.
@@ -55,6 +57,7 @@ class OpenPrompts {
   std::list<OpenPrompt> prompts_;
   std::size_t bytes_ = 0;  // of their texts
   std::deque<Remembered> remembered_;
+  bool forgot_ = false;
 };
 
 }  // namespace oncelatch::elicitation

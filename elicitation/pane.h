@@ -45,7 +45,7 @@ class InputGate {
   // Tells the gate that `bytes` about to arrive are ours; anything else that arrives is a person's.
   virtual void expect_own_key(Key key) = 0;
   // The key announced last was refused by its guard and never went out.
-  virtual void own_key_not_sent(Key /*key*/) {}
+  virtual void own_key_not_sent(Key key) = 0;
 };
 
 }  // namespace oncelatch::elicitation

@@ -39,6 +39,9 @@ std::string check_screen(const Screen& screen, const WantedPanel& wanted) {
   if (count_kind(panel, OptionKind::allow_once) != 1 || count_kind(panel, OptionKind::reject_once) != 1) {
     return "the prompt has no single one-time choice";
   }
+  if (wanted.record_in_doubt != nullptr && *wanted.record_in_doubt && panel.call.size() > 1) {
+    return "part of the agent's record is unknown, and the call stands on several rows";
+  }
   if (panel.call.size() > most_call_rows) return "the call is too long to be guarded";
   return {};
 }

@@ -181,13 +181,14 @@ RecorderEvent read_recorder_line(std::string_view line) {
   line = stripped(line);
   if (line.empty() || !may_matter(line)) return {};
   const Result<Json> record = parse_json(line, bounds, "recorder line");
-  if (!record || !record->is_object()) return {};
+  if (!record) return UnreadableLine{};
+  if (!record->is_object()) return {};
   const std::optional<Direction> direction = direction_of(*record);
   const auto message = record->find("msg");
   if (!direction || message == record->end()) return {};
   if (!message->is_string()) return read_message(*message, *direction, line);
   const Result<Json> inner = parse_json(message->get_ref<const std::string&>(), bounds, "recorder message");
-  return inner ? read_message(*inner, *direction, line) : RecorderEvent{};
+  return inner ? read_message(*inner, *direction, line) : RecorderEvent{UnreadableLine{}};
 }
 
 }  // namespace oncelatch::elicitation

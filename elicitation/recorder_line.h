@@ -39,7 +39,10 @@ struct PromptAnswer {
   Untrusted option_id;  // selected
 };
 
-using RecorderEvent = std::variant<std::monostate, PromptRequest, PromptAnswer>;
+// A line about a prompt that can't be read (cut, glued, too deep): what it asked stays unknown.
+struct UnreadableLine {};
+
+using RecorderEvent = std::variant<std::monostate, PromptRequest, PromptAnswer, UnreadableLine>;
 [[nodiscard]] RecorderEvent read_recorder_line(std::string_view line);
 
 // An answer goes the other way than its request; V3's ids collide with the client's own.

@@ -8,12 +8,15 @@
 
 namespace oncelatch::launcher {
 
-int audit_list(bool json, const std::string& session, const std::vector<std::string>& environment) {
+int audit_list(bool json, const std::string& session, std::size_t most, const std::vector<std::string>& environment) {
   Result<std::string> path = audit_path(environment);
   if (!path) return report_error(path.error());
-  Result<std::vector<audit::Row>> rows = audit::list_rows(*path, {session, 1000});
+  Result<std::vector<audit::Row>> rows = audit::list_rows(*path, {session, most});
   if (!rows) return report_error(rows.error());
   fmt::print("{}", json ? audit::rows_as_json_lines(*rows) : audit::format_rows(*rows));
+  if (rows->size() == most) {
+    fmt::print(stderr, "oncelatch: older rows are not shown; the newest {} are\n  try: oncelatch audit list --most {}\n", most, most * 10);
+  }
   return 0;
 }
 

@@ -5,6 +5,7 @@
 // Ownership: none. Threads: one. Failure: a message on stderr and a documented exit code. Everything printed is escaped.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,7 @@ namespace oncelatch::launcher {
 [[nodiscard]] int doctor(bool json);
 [[nodiscard]] int approvals_list(bool json, const std::vector<std::string>& environment);
 [[nodiscard]] int approvals_answer(const std::string& id, bool accept, const std::vector<std::string>& environment);
-[[nodiscard]] int audit_list(bool json, const std::string& session, const std::vector<std::string>& environment);
+[[nodiscard]] int audit_list(bool json, const std::string& session, std::size_t most, const std::vector<std::string>& environment);
 // 0 every chain fits, 2 a session without its end, 4 a row was altered.
 [[nodiscard]] int audit_verify(const std::vector<std::string>& environment);
 [[nodiscard]] int demo(bool watch, const std::vector<std::string>& environment);

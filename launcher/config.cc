@@ -148,6 +148,8 @@ Result<LaunchConfig> resolve_config(const RunOptions& options, std::vector<std::
   config.program = TRY(find_program(*config.agent, options, config.environment));
   struct stat info {};
   if (::stat(config.workspace.c_str(), &info) != 0) return fail_errno("workspace", shown(config.workspace), errno);
+  struct stat git {};
+  config.git_is_file = ::lstat((config.workspace + "/.git").c_str(), &git) == 0 && S_ISREG(git.st_mode);
   config.uid = ::geteuid() == 0 ? info.st_uid : ::geteuid();
   config.gid = ::geteuid() == 0 ? info.st_gid : ::getegid();
   return config;

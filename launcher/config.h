@@ -26,6 +26,7 @@ struct LaunchConfig {
   std::string program;        // the agent's program file as named or found in PATH
   policy::Rules rules;
   std::vector<std::string> environment;  // the caller's
+  bool git_is_file = false;   // the workspace's .git is a file (linked worktree, submodule): it names where git looks
   uid_t uid = 0;              // whom the confined processes run as: the caller, or for root the workspace's owner
   gid_t gid = 0;
 };

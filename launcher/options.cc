@@ -55,6 +55,7 @@ void add_audit(CLI::App& app, ParsedCommand& parsed) {
   CLI::App* list = audit->add_subcommand("list", "Decisions, reasons, delivery and outcome");
   list->add_flag("--json", parsed.json, "One JSON object a line");
   list->add_option("--session", parsed.id, "Only this session");
+  list->add_option("--most", parsed.most, "At most so many of the newest rows (default 1000)")->check(CLI::Range(1, 10'000'000));
   list->callback([&parsed] { parsed.command = Command::audit_list; });
   CLI::App* verify = audit->add_subcommand("verify", "Recompute every session's hash chain");
   verify->callback([&parsed] { parsed.command = Command::audit_verify; });

@@ -7,6 +7,7 @@
 // After fork: allocates.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,6 +34,7 @@ struct ParsedCommand {
   RunOptions run;
   std::string id;       // approvals accept|decline, attach, audit list --session
   bool json = false;
+  std::size_t most = 1000;  // audit list: newest rows
   bool watch = false;   // demo
 };
 

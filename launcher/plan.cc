@@ -10,9 +10,13 @@ constexpr std::string_view kGitProtected[] = {".git/hooks", ".git/config", ".git
 
 std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-void add_covers(sandbox::SandboxPlan& plan, const AgentProfile& agent) {
+void add_covers(sandbox::SandboxPlan& plan, const AgentProfile& agent, bool git_is_file) {
   for (std::string_view hidden : agent.hidden) {
     plan.covers.push_back({plan.workspace + "/" + std::string(hidden), sandbox::Cover::Kind::hide});
+  }
+  if (git_is_file) {
+    plan.covers.push_back({plan.workspace + "/.git", sandbox::Cover::Kind::protect});
+    return;
   }
   for (std::string_view name : kGitProtected) {
     plan.covers.push_back({plan.workspace + "/" + std::string(name), sandbox::Cover::Kind::protect});
@@ -32,7 +36,7 @@ LaunchPlan make_plan(const LaunchConfig& config, const std::string& session_path
   inside.home_inside = kHomeInside;
   inside.program_inside = std::string(kProgramsInside) + "/" + base_name(artifact_path);
   inside.binds.push_back({plan.recorder, kRecorderInside, sandbox::Access::read_write, false, false});
-  add_covers(inside, *config.agent);
+  add_covers(inside, *config.agent, config.git_is_file);
   inside.argv.push_back(base_name(artifact_path));
   for (std::string_view argument : config.agent->arguments) inside.argv.emplace_back(argument);
   inside.argv.insert(inside.argv.end(), config.options.arguments.begin(), config.options.arguments.end());

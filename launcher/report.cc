@@ -1,10 +1,13 @@
 #include "launcher/report.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
+#include <climits>
 
 #include "base/beneath.h"
 #include "base/untrusted.h"
@@ -26,6 +29,18 @@ Result<Fd> open_target(const std::string& target) {
   return file;
 }
 
+// In pieces that a pipe takes whole once it says it has room; a reader that stalls for 100 ms loses the stream, never us.
+bool write_in_time(int fd, std::string_view text) {
+  while (!text.empty()) {
+    pollfd room{fd, POLLOUT, 0};
+    if (::poll(&room, 1, 100) <= 0) return false;
+    ssize_t written = ::write(fd, text.data(), std::min<std::size_t>(text.size(), PIPE_BUF));
+    if (written <= 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
 }  // namespace
 
 Result<Events> Events::open(const std::string& target, const redact::Redactor& redactor, const Clock& clock) {
@@ -42,10 +57,9 @@ void Events::emit(const std::string& kind, Json body) {
   body["time"] = rfc3339(clock_->wall());
   std::string line = dump_json(redactor_->value(body)) + "\n";
   if (redactor_->contains_secret(line)) line = dump_json(Json{{"event", kind}, {"redacted", true}}) + "\n";
-  if (!write_all(file_.get(), line, "events")) {
-    file_.reset();
-    lost_ = true;
-  }
+  if (write_in_time(file_.get(), line)) return;
+  file_.reset();
+  lost_ = true;
 }
 
 Result<ReportTarget> ReportTarget::open(const std::string& path) {

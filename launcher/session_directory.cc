@@ -120,7 +120,10 @@ bool SessionRoot::is_dead(const std::string& name) const {
     if (::fstatat(root_.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return false;
     return lock.error().errno_value == ENOENT && std::time(nullptr) - info.st_ctime > 60;
   }
-  return ::flock(lock->get(), LOCK_EX | LOCK_NB) == 0;
+  // Between the making of its lock and the taking of it a new one looks dead: only an old one is.
+  struct stat info {};
+  bool young = name.rfind(kUnfinished, 0) == 0 && ::fstat(lock->get(), &info) == 0 && std::time(nullptr) - info.st_ctime < 60;
+  return !young && ::flock(lock->get(), LOCK_EX | LOCK_NB) == 0;
 }
 
 std::vector<std::string> SessionRoot::sweep() {

@@ -13,9 +13,19 @@
 namespace oncelatch::launcher {
 namespace {
 
-constexpr std::size_t kMostHeld = std::size_t{64} << 10;  // bytes a direction
+constexpr std::size_t kMostHeld = std::size_t{64} << 10;    // bytes of output
+constexpr std::size_t kMostInput = std::size_t{256} << 10;  // bytes of input
 
 void set_non_blocking(int fd) { ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK); }
+
+std::string_view bytes_of(elicitation::Key key) {
+  switch (key) {
+    case elicitation::Key::enter: return "\r";
+    case elicitation::Key::up: return "\x1b[A";
+    case elicitation::Key::down: return "\x1b[B";
+  }
+  return {};
+}
 
 int unread(int fd) {
   int count = 0;
@@ -66,8 +76,7 @@ std::vector<pollfd> Terminal::poll_fds() const {
   if (!to_agent_.empty()) master_events |= POLLOUT;
   fds.push_back({master_.get(), master_events, 0});
   if (!pane_ || pane_closed_) return fds;
-  short pane_events = 0;
-  if (to_agent_.size() < kMostHeld) pane_events |= POLLIN;
+  short pane_events = POLLIN;
   if (!to_pane_.empty()) pane_events |= POLLOUT;
   fds.push_back({pane_.get(), pane_events, 0});
   return fds;
@@ -83,12 +92,12 @@ bool Terminal::handle_ready() {
 
 void Terminal::read_pane() {
   std::array<char, 4096> buffer{};
-  while (pane_ && !pane_closed_ && to_agent_.size() < kMostHeld) {
+  for (int round = 0; round < 64 && pane_ && !pane_closed_; ++round) {
     ssize_t count = ::read(pane_.get(), buffer.data(), buffer.size());
     if (count > 0) {
       std::string_view bytes(buffer.data(), static_cast<std::size_t>(count));
       note_input(bytes);
-      to_agent_ += bytes;
+      if (to_agent_.size() + bytes.size() <= kMostInput) to_agent_ += bytes;
       continue;
     }
     if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
@@ -142,11 +151,13 @@ bool Terminal::quiet() {
   return to_agent_.empty() && (!pane_ || pane_closed_ || unread(pane_.get()) == 0) && unread(slave_.get()) == 0;
 }
 
-void Terminal::expect_own_key(elicitation::Key key) {
-  switch (key) {
-    case elicitation::Key::enter: own_keys_ += "\r"; return;
-    case elicitation::Key::up: own_keys_ += "\x1b[A"; return;
-    case elicitation::Key::down: own_keys_ += "\x1b[B"; return;
+void Terminal::expect_own_key(elicitation::Key key) { own_keys_ += bytes_of(key); }
+
+// It was the last one announced; what of it has arrived after all stays taken.
+void Terminal::own_key_not_sent(elicitation::Key key) {
+  std::string_view bytes = bytes_of(key);
+  if (own_keys_.size() >= bytes.size() && own_keys_.compare(own_keys_.size() - bytes.size(), bytes.size(), bytes) == 0) {
+    own_keys_.resize(own_keys_.size() - bytes.size());
   }
 }
 

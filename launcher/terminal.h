@@ -6,7 +6,8 @@
 //   poll(terminal.poll_fds()...);  terminal.handle_ready();
 //
 // Every byte a person types passes here and is timed: Terminal is the InputGate of the mirror. Ownership: owns the pty and the
-// pane's descriptor. Threads: one. Never blocks: at most 64 KiB are held a direction; a side that doesn't read stops the other.
+// pane's descriptor. Threads: one. Never blocks: at most 64 KiB of output are held (the agent then waits), and 256 KiB of input
+// for an agent that doesn't read (more is dropped, so that answers to its own queries can't pile up in tmux).
 // Failure: a closed pane is reported by pane_closed(); the agent's end is seen by its process, not here. After fork: no.
 #pragma once
 
@@ -40,6 +41,7 @@ class Terminal final : public elicitation::InputGate {
   [[nodiscard]] Nanoseconds last_person_input() const override { return last_person_input_; }
   [[nodiscard]] bool quiet() override;
   void expect_own_key(elicitation::Key key) override;
+  void own_key_not_sent(elicitation::Key key) override;
 
  private:
   Terminal() = default;

@@ -4,6 +4,7 @@
 #include <linux/prctl.h>
 #include <linux/sched.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include <cerrno>
@@ -83,6 +84,15 @@ Rules socket_protocols() {
   return rules;
 }
 
+// Sending with MSG_FASTOPEN connects, and Landlock's port rules don't see that connect.
+Rules fast_open() {
+  Rules rules{{"sendto", {has_bits(3, MSG_FASTOPEN)}},
+              {"sendmsg", {has_bits(2, MSG_FASTOPEN)}},
+              {"sendmmsg", {has_bits(3, MSG_FASTOPEN)}}};
+  for (std::uint64_t call : words(SYS_SENDTO, SYS_SENDMSG, SYS_SENDMMSG)) rules.push_back({"socketcall", {is(0, call)}});
+  return rules;
+}
+
 Rules set_id_bits() {
   Rules rules;
   for (std::uint64_t bit : words(S_ISUID, S_ISGID)) {
@@ -154,6 +164,7 @@ std::vector<SyscallGroup> build() {
       {"memory-map", "rewriting what /proc says of a process", EPERM, {{"prctl", {is(0, PR_SET_MM)}}}},
       {"socket-families", "only unix, internet and route sockets", EPERM, socket_families()},
       {"socket-protocols", "no MPTCP, raw or other protocols that port rules don't know", EPERM, socket_protocols()},
+      {"fast-open", "no connection made by sending, past the port rules", EPERM, fast_open()},
       {"set-id", "files that would run as somebody else later", EPERM, set_id_bits()},
       {"devices", "device nodes", EPERM, devices()},
   };

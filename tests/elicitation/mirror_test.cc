@@ -1,6 +1,7 @@
 // The mirror's states: decisions recorded first, the one slot, orders of request and answer, faults.
 #include <fstream>
 
+#include "elicitation/open_prompts.h"
 #include "tests/elicitation/fixtures.h"
 #include "tests/elicitation/session.h"
 
@@ -289,6 +290,49 @@ TEST(Mirror, ATextThatCouldLookTheSameIsRefused) {
   ASSERT_TRUE(s.run_until_end("a"));
   EXPECT_THAT(*s.end_of("a"), HasSubstr("could look the same"));
   EXPECT_TRUE(s.kiro->sent.empty());
+}
+
+// What an unread request asks may stand on several rows that look like one wrapped command.
+TEST(Mirror, AnUnreadableLineBarsCallsOnSeveralRows) {
+  const std::string wrapped = "ls " + std::string(70, 'a') + " " + std::string(70, 'b') + " " + std::string(70, 'c');
+  for (const bool doubt : {false, true}) {
+    Session s;
+    s.effect = Effect::allow;
+    s.start();
+    if (doubt) write_lines(s, {"x" + recording("K03")[0]});
+    s.run_for(milliseconds(50));
+    s.kiro->show(v2_prompt("a", wrapped));
+    ASSERT_TRUE(s.run_until_end("a"));
+    if (!doubt) {
+      EXPECT_EQ(*s.end_of("a"), "confirmed");
+      continue;
+    }
+    EXPECT_THAT(*s.end_of("a"), HasSubstr("part of the agent's record is unknown"));
+    EXPECT_TRUE(s.kiro->sent.empty());
+  }
+}
+
+TEST(Mirror, AnUnreadableLineLeavesCallsOnOneRowAlone) {
+  Session s;
+  s.effect = Effect::allow;
+  s.start();
+  write_lines(s, {"x" + recording("K03")[0]});
+  s.run_for(milliseconds(50));
+  s.kiro->show(v2_prompt("a", "ls"));
+  ASSERT_TRUE(s.run_until_end("a"));
+  EXPECT_EQ(*s.end_of("a"), "confirmed");
+}
+
+TEST(OpenPromptsTest, SaysWhenARequestIsNoLongerRemembered) {
+  OpenPrompts prompts;
+  for (std::size_t i = 0; i < OpenPrompts::most_remembered; ++i) {
+    OpenPrompt prompt;
+    prompt.wire.call = call_text_of_resource("shell", "ls " + std::to_string(i));
+    prompts.remove(&prompts.add(std::move(prompt)), Nanoseconds(0));
+  }
+  EXPECT_FALSE(prompts.forgot());
+  prompts.add(OpenPrompt{});
+  EXPECT_TRUE(prompts.forgot());
 }
 
 TEST(Mirror, APersonWhoTypesIsNotDisturbed) {

@@ -108,17 +108,22 @@ TEST(RecorderLine, CarriageReturnAndAddedFieldsAreAccepted) {
 TEST(RecorderLine, DuplicateKeysRefuseTheLine) {
   std::string twice = recording("K03")[0];
   twice.insert(twice.find("\"title\""), "\"title\":\"Running: ls\",");
-  EXPECT_TRUE(std::holds_alternative<std::monostate>(read_recorder_line(twice)));
+  EXPECT_TRUE(std::holds_alternative<UnreadableLine>(read_recorder_line(twice)));
 }
 
 TEST(RecorderLine, InvalidUtf8AndDepthRefuseTheLine) {
   std::string bad = recording("K03")[0];
   bad.replace(bad.find("pwd"), 3, "\xff\xfe!");
-  EXPECT_TRUE(std::holds_alternative<std::monostate>(read_recorder_line(bad)));
+  EXPECT_TRUE(std::holds_alternative<UnreadableLine>(read_recorder_line(bad)));
   const std::string deep =
       "{\"dir\":\"in\",\"msg\":{\"method\":\"session/request_permission\",\"x\":" + std::string(50000, '[') +
       std::string(50000, ']') + "}}";
-  EXPECT_TRUE(std::holds_alternative<std::monostate>(read_recorder_line(deep)));
+  EXPECT_TRUE(std::holds_alternative<UnreadableLine>(read_recorder_line(deep)));
+}
+
+TEST(RecorderLine, AGluedRequestIsUnreadableAndOrdinaryNoiseIsNothing) {
+  EXPECT_TRUE(std::holds_alternative<UnreadableLine>(read_recorder_line("x" + recording("K03")[0])));
+  EXPECT_TRUE(std::holds_alternative<std::monostate>(read_recorder_line("not json")));
 }
 
 std::string with(std::string line, const std::string& from, const std::string& to) {

@@ -32,6 +32,7 @@ class FreeGate final : public InputGate {
   [[nodiscard]] Nanoseconds last_person_input() const override { return Nanoseconds(0); }
   [[nodiscard]] bool quiet() override { return true; }
   void expect_own_key(Key) override {}
+  void own_key_not_sent(Key) override {}
 };
 
 class Reports final : public policy::DecisionRecorder, public MirrorListener {

@@ -1,6 +1,8 @@
 // What the agent's own commands can't do inside a whole session: a probe program, started by an approved command, tries it and
 // prints what the kernel said. As the caller and, for root, as an ordinary user too.
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -45,8 +47,24 @@ std::map<std::string, std::string> parse(const std::string& text) {
   return results;
 }
 
+// A listening TCP socket of the host on a port of its own choosing.
+Fd listen_outside(int* port) {
+  Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  EXPECT_EQ(::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
+  EXPECT_EQ(::listen(listener.get(), 4), 0);
+  EXPECT_EQ(::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
+  *port = ntohs(address.sin_port);
+  return listener;
+}
+
 TEST_P(Confinement, WhatMustFailFails) {
   Scratch scratch(GetParam());
+  int port = 0;
+  Fd listener = listen_outside(&port);
   install_probe(scratch);
   scratch.write("home/secret", "a canary of the real home");
   scratch.write("policy.yaml", "rules: []\n");
@@ -58,7 +76,7 @@ TEST_P(Confinement, WhatMustFailFails) {
         "append=" + scratch.path("policy.yaml"), "read=" + scratch.path("state/oncelatch/audit.db"), "append=" + scratch.path("state/oncelatch/audit.db"),
         "unix=" + session + "/tmux.sock", "unix=" + session + "/approvals.sock", "unix=" + session + "/relay.sock", "unix=" + session + "/front.sock", "list=" + session,
         "signal=" + std::to_string(pid), "signal=1", "ptrace-attach=1", "ptrace-me", "unshare-user", "unshare-mount", "unshare-all", "clone-user", "clone3-user", "list=/proc/" + std::to_string(pid),
-        "io-uring", "tiocsti", "tiocsti-high", "tioclinux", "mount", "keyctl", "bpf", "read=/proc/1/environ", "read=/proc/1/mem", "append=/proc/sys/kernel/core_pattern"};
+        "io-uring", "tiocsti", "tiocsti-high", "tioclinux", "mount", "keyctl", "bpf", "tcp=" + std::to_string(port), "fast-open=" + std::to_string(port), "read=/proc/1/environ", "read=/proc/1/mem", "append=/proc/sys/kernel/core_pattern"};
     std::string command = "./probe";
     for (const std::string& one : attempts) command += " '" + one + "'";
 
@@ -107,6 +125,15 @@ TEST_P(Confinement, TheRepositorysAgentConfigurationIsHidden) {
   EXPECT_EQ(text.find("planted"), std::string::npos) << text;
   EXPECT_NE(text.find("a spec"), std::string::npos) << text;
   EXPECT_FALSE(scratch.exists("repository/.kiro/agents/new"));
+}
+
+TEST_P(Confinement, AGitFileThatNamesTheRepositoryStays) {
+  Scratch scratch(GetParam());
+  scratch.write("repository/.git", "gitdir: ../elsewhere\n", 0644);
+  std::string text = run_inside(scratch, [&](const std::string&, int) {
+    return std::string("{ echo gitdir: evil > .git; rm -f .git; mv .git x; } > results.txt 2>&1\n");
+  });
+  EXPECT_EQ(scratch.read("repository/.git"), "gitdir: ../elsewhere\n") << text;
 }
 
 std::vector<uid_t> users() {

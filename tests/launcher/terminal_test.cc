@@ -96,6 +96,16 @@ TEST(Terminal, APersonsKeyBetweenOursIsSeen) {
   EXPECT_EQ(pane.terminal->last_person_input(), std::chrono::seconds(3));
 }
 
+TEST(Terminal, AKeyThatWasNotSentIsNobodysToUse) {
+  Pane pane;
+  pane.clock.advance(std::chrono::seconds(4));
+  pane.terminal->expect_own_key(Key::enter);
+  pane.terminal->own_key_not_sent(Key::enter);
+  pane.type("\r");
+  ASSERT_TRUE(test::eventually([&] { return !pane.program_reads().empty(); }));
+  EXPECT_EQ(pane.terminal->last_person_input(), std::chrono::seconds(4));
+}
+
 TEST(Terminal, IsQuietOnlyWhenTheProgramHasReadEverything) {
   Pane pane;
   EXPECT_TRUE(pane.terminal->quiet());

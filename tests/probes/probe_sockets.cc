@@ -63,6 +63,14 @@ int connect_tcp(const std::string& port) {
   ::close(fd);
   return error;
 }
+int send_fast_open(const std::string& port) {
+  sockaddr_in address = loopback(port);
+  int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return errno;
+  int error = error_of(::sendto(fd, "x", 1, MSG_FASTOPEN, reinterpret_cast<sockaddr*>(&address), sizeof address));
+  ::close(fd);
+  return error;
+}
 int bind_tcp(const std::string& port) {
   sockaddr_in address = loopback(port);
   int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -86,6 +94,7 @@ int send_udp(const std::string& text) {
 
 const Named kSocketAttempts[] = {
     {"unix", connect_path}, {"abstract", connect_abstract}, {"socket", open_socket},
+    {"fast-open", send_fast_open},
     {"tcp", connect_tcp},   {"listen-tcp", bind_tcp},       {"udp", send_udp},
     {nullptr, nullptr},
 };

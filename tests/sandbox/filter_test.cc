@@ -154,6 +154,21 @@ TEST(Filter, SocketFamiliesAndProtocols) {
   EXPECT_EQ(i386(102, {{3}}), kAllow);       // connect
 }
 
+TEST(Filter, SendingDoesNotConnect) {
+  constexpr std::uint64_t kFastOpen = 0x20000000;
+  for (std::uint64_t flags : {kFastOpen, kFastOpen | 0x4000, kFastOpen | (std::uint64_t{1} << 32)}) {
+    EXPECT_EQ(native(44, {{3, 0, 1, flags}}), kPermission);
+    EXPECT_EQ(native(46, {{3, 0, flags}}), kPermission);
+    EXPECT_EQ(native(307, {{3, 0, 1, flags}}), kPermission);
+    EXPECT_EQ(i386(369, {{3, 0, 1, flags}}), kPermission);
+    EXPECT_EQ(i386(370, {{3, 0, flags}}), kPermission);
+    EXPECT_EQ(i386(345, {{3, 0, 1, flags}}), kPermission);
+  }
+  EXPECT_EQ(native(44, {{3, 0, 1, 0x4000}}), kAllow);
+  EXPECT_EQ(native(46, {{3, 0, 0}}), kAllow);
+  for (std::uint64_t call : {11, 16, 20}) EXPECT_EQ(i386(102, {{call}}), kPermission);
+}
+
 TEST(Filter, SetIdBitsAndDevices) {
   for (std::uint64_t mode : words(04755, 02755, 06777)) {
     EXPECT_EQ(native(90, {{0, mode}}), kPermission);
