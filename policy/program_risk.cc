@@ -13,21 +13,59 @@ namespace {
 
 constexpr int kDeepest = 16;
 
-// How much of `word` spells the option; 0 when it isn't that option.
-std::size_t spelled_option(std::string_view word, std::string_view option, std::string_view value_letters) {
-  if (option.front() != '-') return word == option ? word.size() : 0;
-  const std::string_view name = word.substr(0, word.find('='));
-  if (option.substr(0, 2) == "--") {
-    const bool abbreviated = name.size() > 2 && option.substr(0, name.size()) == name;
-    return abbreviated ? name.size() : 0;
+// `word` begins with `name`; node takes "--env_file" for "--env-file".
+bool begins_with(std::string_view word, std::string_view name) {
+  if (word.size() < name.size()) return false;
+  return std::equal(name.begin(), name.end(), word.begin(), [](char expected, char character) {
+    return character == expected || (expected == '-' && character == '_');
+  });
+}
+
+// "-word" for "--word".
+std::string_view with_one_dash(std::string_view word) {
+  return word.substr(0, 2) == "--" ? word.substr(1) : word;
+}
+
+// "prefix*" and "*part*".
+std::size_t spelled_part(std::string_view word, std::string_view part) {
+  part.remove_suffix(1);
+  if (part.front() == '*') {
+    part.remove_prefix(1);
+    const std::size_t at = word.find(part);
+    return at == std::string_view::npos ? 0 : at + part.size();
   }
-  if (option.size() > 2) return name == option ? name.size() : 0;
+  if (begins_with(word, part)) return part.size();
+  const bool one_dash = part.front() == '-' && part.substr(0, 2) != "--";
+  return one_dash && word.substr(0, 2) == "--" && begins_with(word.substr(1), part) ? part.size() + 1 : 0;
+}
+
+// "-x" inside a cluster of letters.
+std::size_t spelled_letter(std::string_view word, char letter, std::string_view value_letters) {
   if (word.size() < 2 || word.front() != '-' || word[1] == '-') return 0;
   for (std::size_t at = 1; at < word.size(); ++at) {
-    if (word[at] == option[1]) return at + 1;
+    if (word[at] == letter) return at + 1;
     if (value_letters.find(word[at]) != std::string_view::npos) return 0;
   }
   return 0;
+}
+
+// How much of `word` spells the option; 0 when it isn't that option.
+std::size_t spelled_option(std::string_view word, std::string_view option, std::string_view value_letters) {
+  if (word == option) return word.size();
+  if (option == kAnyAssignment) {
+    const bool assignment = word.substr(0, 1) != "-" && word.find('=') != std::string_view::npos;
+    return assignment ? word.find('=') + 1 : 0;
+  }
+  if (option.back() == '*') return spelled_part(word, option);
+  if (option.front() != '-') return 0;
+  const std::string_view name = word.substr(0, word.find('='));
+  if (option.substr(0, 2) == "--") {
+    const bool abbreviated = name.size() > 2 && name.size() <= option.size() && name.substr(0, 2) == "--" &&
+                             begins_with(name, option.substr(0, name.size()));
+    return abbreviated ? name.size() : 0;
+  }
+  if (option.size() > 2 || value_letters == kNoClusters) return with_one_dash(name) == option ? name.size() : 0;
+  return spelled_letter(word, option[1], value_letters);
 }
 
 void require(WildcardGuard& guard, std::size_t index, std::size_t length) {
@@ -153,7 +191,7 @@ void add_command(WildcardGuard& guard, const Argv& argv, int depth) {
   const std::string_view program = without_version(name);
   const std::size_t subcommand = subcommand_index(argv);
   for (const RiskyOptions& row : risky_options()) {
-    if (row.program == program || row.program == name) add_row(guard, argv, row, subcommand);
+    if (has_word(row.programs, program) || has_word(row.programs, name)) add_row(guard, argv, row, subcommand);
   }
   if (const RiskyOperands* row = risky_operands(program); row != nullptr) add_operands(guard, argv, *row);
   if (program == "tar" && argv.size() > 1) add_tar_bundle(guard, argv);

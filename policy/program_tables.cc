@@ -7,12 +7,12 @@
 namespace oncelatch::policy {
 namespace {
 
-// program, sub-command, options, value letters, help
+// programs, sub-command, options, value letters, help
 const std::vector<RiskyOptions> kRiskyOptions{
     {"find", "", "-exec -execdir -ok -okdir -delete -fprint -fprint0 -fprintf -fls", "", "runs, removes, writes"},
-    {"fd", "", "-x -X --exec --exec-batch", "eEtdcjSo", "runs a program"},
-    {"fdfind", "", "-x -X --exec --exec-batch", "eEtdcjSo", "runs a program"},
-    {"git", "<global>", "-c --config-env --exec-path", "C", "configuration that runs programs"},
+    {"fd fdfind", "", "-x -X --exec --exec-batch", "eEtdcjSo", "runs a program"},
+    {"git", "<global>", "-c* -C* -p --config-env --exec-path --git-dir --work-tree --bare --paginate", kNoClusters,
+     "configuration that runs programs, another repository, a pager"},
     {"git", "",
      "--upload-pack --receive-pack --exec --output --open-files-in-pager --ext-diff --textconv --extcmd "
      "--template --separate-git-dir --output-directory --config --paginate",
@@ -39,17 +39,17 @@ const std::vector<RiskyOptions> kRiskyOptions{
     {"sed", "", "-i -f --in-place --file", "el", "edits files, commands from a file"},
     {"sort", "", "-o -T --output --compress-program --temporary-directory", "ktS", "writes, runs a program"},
     {"rg", "", "--pre --hostname-bin --search-zip -z", "efgmtTABCEjMr", "runs a program"},
-    {"awk", "", "-f -i -l -E --file --include --load --exec --dump-variables --profile --pretty-print", "vF",
-     "program file"},
-    {"gawk", "", "-f -i -l -E --file --include --load --exec --dump-variables --profile --pretty-print", "vF",
+    {"awk gawk", "", "-f -i -l -E --file --include --load --exec --dump-variables --profile --pretty-print", "vF",
      "program file"},
     {"mawk", "", "-f -W", "vF", "program file"},
     {"file", "", "-m -C -z -Z --magic-file --compile --uncompress", "FPef", "magic file, writes"},
     {"curl", "",
-     "-o -O -J -K -D -c --output --output-dir --remote-name --remote-name-all --remote-header-name --config "
-     "--dump-header --cookie-jar --trace --trace-ascii --stderr --libcurl --etag-save --hsts --alt-svc --engine "
-     "--netrc-file --create-dirs",
-     "AbCdeEFhHmPQrtTuUwxXyYz", "writes a file, options from a file"},
+     "-o -O -J -K -D -c -w -T -F -Q --output --output-dir --remote-name --remote-name-all --remote-header-name "
+     "--config --dump-header --cookie-jar --trace --trace-ascii --stderr --libcurl --etag-save --hsts --alt-svc "
+     "--engine "
+     "--netrc-file --create-dirs --write-out --upload-file --form --quote --variable --expand-* --unix-socket "
+     "--abstract-unix-socket --xattr *@*",
+     "AbCdeEFhHmPQrtTuUwxXyYz", "writes a file, sends a file, options from a file"},
     {"wget", "",
      "-O -o -a -P -e -i --output-document --output-file --append-output --directory-prefix --execute "
      "--input-file --config --use-askpass --save-cookies --warc-file --post-file --body-file",
@@ -61,17 +61,33 @@ const std::vector<RiskyOptions> kRiskyOptions{
     {"date", "", "-s --set", "dfrI", "sets the clock"},
     {"hostname", "", "-F --file -b", "", "sets the name"},
     {"npm", "",
-     "--script-shell --prefix --userconfig --globalconfig --node-options --git --shell --editor --viewer "
-     "--call -c",
-     "Cw", "replaces the shell"},
+     "-C -c --script-shell --prefix --userconfig --globalconfig --node-options --git --shell --editor --viewer "
+     "--browser --call --logs-dir --pack-destination --init-module --node-gyp --python -script-shell -prefix "
+     "-userconfig "
+     "-globalconfig -node-options -git -shell -editor -viewer -browser -call -logs-dir -pack-destination -init-module "
+     "-node-gyp -python",
+     "", "replaces the shell, another project"},
+    {"npm", "config", "config", "", "changes what npm runs later"},
+    {"npm", "exec", "exec", "", "runs a program"},
+    {"npm", "x", "x", "", "runs a program"},
+    {"npm", "explore", "explore", "", "runs a program"},
     {"pnpm", "", "--script-shell --dir --prefix", "CF", "replaces the shell"},
     {"yarn", "", "--cwd --script-shell --use-yarnrc", "", "replaces the shell"},
-    {"make", "", "-f -C -I --file --makefile --directory --include-dir --eval --shell", "joWlO", "another recipe file"},
-    {"gmake", "", "-f -C -I --file --makefile --directory --include-dir --eval --shell", "joWlO",
-     "another recipe file"},
+    {"make gmake", "", "-f -C -I -E --file --makefile --directory --include-dir --eval --shell =", "joWlO",
+     "another recipe file, variables that hold commands"},
     {"ninja", "", "-f -C", "jkldtw", "another recipe file"},
-    {"cmake", "", "-P -E -C", "DGBSUTA", "runs a script or a command"},
-    {"go", "", "-exec -toolexec -vettool -o -modfile -overlay", "", "runs a program, writes"},
+    {"cmake", "",
+     "-P* -E* -C* -D* -- -graphviz -toolchain -trace-redirect -profiling-output -debugger-dap-log -install-prefix",
+     kNoClusters, "runs a script or a command, writes"},
+    {"ctest", "",
+     "-S* -T* -D* -M* -O* --script --script-new-process --build-and-test --build-makeprogram --test-command --test-dir "
+     "--output-log --output-junit --dashboard",
+     kNoClusters, "runs a script or a command, writes"},
+    {"go", "",
+     "-exec -toolexec -vettool -o -C -c -modfile -overlay -ldflags -gcflags -asmflags -gccgoflags -compiler -pkgdir "
+     "-coverprofile -cpuprofile -memprofile -blockprofile -mutexprofile -trace -outputdir -test.*",
+     kNoClusters, "runs a program, writes"},
+    {"go", "env", "-w -u", kNoClusters, "changes what go runs later"},
     {"cargo", "", "--config --manifest-path --target-dir -C -Z", "pjF", "configuration that runs programs"},
     {"man", "", "-P -H -C -l --pager --html --config-file --local-file", "LmMReTEsS", "runs a pager"},
     {"tcpdump", "", "-z -w -W -C -G", "", "runs a program, writes"},
@@ -80,9 +96,37 @@ const std::vector<RiskyOptions> kRiskyOptions{
     {"dmesg", "", "-c -C -D -E -n --clear --read-clear", "", "changes the buffer"},
     {"docker", "", "--config --host -H -v --volume --mount --privileged --device", "c", "reaches the host"},
     {"podman", "", "-v --volume --mount --privileged --device --runtime", "", "reaches the host"},
-    {"gcc", "", "-o -wrapper -B -specs -fplugin", "DIULlWfmOgx", "runs a program, writes"},
-    {"cc", "", "-o -wrapper -B -specs -fplugin", "DIULlWfmOgx", "runs a program, writes"},
-    {"clang", "", "-o -B -fplugin", "DIULlWfmOgx", "runs a program, writes"},
+    {"gcc g++ cc c++ c89 c99 clang clang++", "",
+     "@* -o* -B* -wrapper -specs -fplugin* -iplugindir -Wl,* -Wa,* -Wp,* -Xlinker -Xassembler -Xpreprocessor -Xclang* "
+     "-fuse-ld -fpass-plugin -load -mllvm -cc1* -config* -ld-path -gcc-toolchain -gcc-install-dir -for-linker "
+     "-for-assembler -output* -prefix* -T* -MF* -MD -MMD -aux-info -dumpdir -dumpbase -save-temps -fdump-* "
+     "-serialize-diagnostics",
+     kNoClusters, "runs a program, writes, options from a file"},
+    {"ld ld.bfd ld.gold ld.lld lld mold", "",
+     "@* -o* -plugin* -plugin-opt -T* -c* -Map* -script -mri-script -output -dependency-file -out-implib -run -load*",
+     kNoClusters, "loads a plugin, writes, options from a file"},
+    {"rustc", "",
+     "@* -o -L -Z --out-dir --emit --extern --sysroot *linker* *link-arg* *llvm-args* *dlltool* *incremental=* "
+     "*save-temps* *profile-generate*",
+     "CFWADl", "runs a linker, loads a library, writes"},
+    {"split", "", "--filter", "", "runs a program"},
+    {"shuf", "", "-o --output", "in", "writes a file"},
+    {"iconv", "", "-o --output", "ft", "writes a file"},
+    {"xmllint", "", "-o -output --output -shell --shell", kNoClusters, "writes a file, takes commands"},
+    {"xsltproc", "", "-o -output --output -writesubtree", kNoClusters, "writes a file"},
+    {"fzf", "",
+     "--preview --bind --execute --become --listen --listen-unsafe --with-shell --info-command --history --tmux", "",
+     "runs a program"},
+    {"bat batcat", "", "--pager --lessopen --generate-config-file --config-file", "", "runs a pager, writes"},
+    {"bat batcat", "cache", "cache", "", "writes"},
+    {"pandoc", "",
+     "-F -L -o -d --filter --lua-filter --output --defaults --pdf-engine --pdf-engine-opt --extract-media --log "
+     "--data-dir *.lua*",
+     "frtwTVHBAcM", "runs a program, writes"},
+    {"openssl", "",
+     "engine rehash -engine -engine_impl -keyform -provider -provider-path -config -out -outdir -keyout -writerand "
+     "-CAcreateserial -CAserial -sess_out -keylogfile -loadable",
+     kNoClusters, "loads a library, writes"},
     {"psql", "", "-c -f -o -L --command --file --output --log-file", "hpUdvFPRT", "runs commands, writes"},
     {"mysql", "", "-e --execute --pager --tee", "hPuDp", "runs commands, writes"},
     {"ctags", "", "-o -f -L --options --output", "", "options from a file, writes"},
@@ -95,9 +139,13 @@ const std::vector<RiskyOptions> kRiskyOptions{
     {"pypy", "", "-c -m -i", "WXQ", "program text, module"},
     {"perl", "", "-e -E -i -M -m -x -d -I", "", "program text, modules"},
     {"ruby", "", "-e -i -r -x -I", "", "program text, modules"},
-    {"node", "", "-e -p -r -i --eval --print --require --import --loader --experimental-loader --env-file", "C",
-     "program text, modules"},
-    {"nodejs", "", "-e -p -r -i --eval --print --require --import --loader", "C", "program text, modules"},
+    {"node nodejs", "",
+     "-e -p -r -i --eval --print --require --import --loader --experimental-loader --env-file --env-file-if-exists "
+     "--openssl-config --openssl-shared-config --run --inspect* --snapshot-blob --build-snapshot* --test-reporter* "
+     "--experimental-sea-config --experimental-config-file --experimental-default-config-file --redirect-warnings "
+     "--cpu-prof* --heap-prof* --heapsnapshot* --diagnostic-dir --report-* --trace-event* --prof --logfile "
+     "--tls-keylog --localstorage-file --icu-data-dir",
+     "C", "program text, modules, settings from a file, writes"},
     {"deno", "", "eval repl --allow-all -A --allow-run", "", "program text, every right"},
     {"bun", "", "-e -p -r --eval --print --preload", "", "program text, modules"},
     {"php", "", "-r -B -R -E -F -d -c -a -z", "ft", "program text, configuration"},

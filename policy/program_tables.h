@@ -14,15 +14,24 @@
 
 namespace oncelatch::policy {
 
-// Options are blank-separated, spelled with their dashes: "--long" (abbreviations too), "-x" (also inside a cluster of
-// letters), "-word" (exact) or a plain word (exact).
+// Options are blank-separated, spelled with their dashes:
+//   "--long"   abbreviations too, alone or with "=value"
+//   "-x"       also inside a cluster of letters
+//   "-word"    "-word" and "--word" in full, alone or with "=value"
+//   "word"     exact
+//   "prefix*"  what begins so ("-word*" with two dashes as well); "*part*": what holds it
+//   "="        NAME=value, with any name
 struct RiskyOptions {
-  std::string_view program;     // without a version suffix: python3.11 is "python"
+  std::string_view programs;    // blank-separated, without a version suffix: python3.11 is "python"
   std::string_view subcommand;  // empty: any
   std::string_view options;
-  std::string_view value_letters;  // letters that end a cluster, since the rest is their value
+  std::string_view value_letters;  // letters that end a cluster, since the rest is their value; or kNoClusters
   std::string_view help;
 };
+inline constexpr std::string_view kAnyAssignment = "=";
+// The program has no clusters: "-o" is read like "-word".
+inline constexpr std::string_view kNoClusters = "*";
+
 enum class Operands { none, any, from_second, program_text };
 struct RiskyOperands {
   std::string_view program;

@@ -190,9 +190,9 @@ TEST(WildcardRisk, HarmlessWordsStayAllowed) {
 
 TEST(Tables, EveryRowHasAHelpLineAndIsFound) {
   for (const RiskyOptions& row : risky_options()) {
-    EXPECT_FALSE(row.help.empty()) << row.program;
-    EXPECT_FALSE(row.options.empty()) << row.program;
-    EXPECT_EQ(row.options.find("  "), std::string_view::npos) << row.program;
+    EXPECT_FALSE(row.help.empty()) << row.programs;
+    EXPECT_FALSE(row.options.empty()) << row.programs;
+    EXPECT_EQ(row.options.find("  "), std::string_view::npos) << row.programs;
   }
   for (const char* name : {"sudo", "env", "nice", "nohup", "time", "timeout", "xargs", "stdbuf", "setsid", "command",
                            "builtin", "exec", "doas", "busybox"}) {
