@@ -14,7 +14,7 @@
 namespace oncelatch::approvals {
 namespace {
 
-constexpr const char* list_hint = "list what waits: oncelatch approvals";
+constexpr const char* list_hint = "list what waits: oncelatch approvals list";
 
 struct Running {
   Conversation conversation;

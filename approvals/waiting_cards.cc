@@ -81,12 +81,12 @@ std::string WaitingCards::answer_reply(const Request& request, std::optional<Ans
   if (card == waiting_.end()) {
     const Closed* before = find_closed(request.local_id);
     return error_line(fmt::format("{} isn't waiting{}", request.local_id, before == nullptr ? "" : ": " + before->why),
-                      "list what waits: oncelatch approvals");
+                      "list what waits: oncelatch approvals list");
   }
   if (card->notice_digest == request.shown_sha256)
     return error_line("the request was too large to be shown whole here", "answer it in the terminal");
   if (card->digest != request.shown_sha256)
-    return error_line("the request changed since it was shown", "look at it again: oncelatch approvals");
+    return error_line("the request changed since it was shown", "look at it again: oncelatch approvals list");
   *answer = Answer{request.local_id, request.verdict, request.shown_sha256};
   close(card, "it was answered already");
   return queued_line();

@@ -124,12 +124,17 @@ Status YamlBuilder::close(std::size_t offset) {
 Status YamlBuilder::scalar(fy_event* event, std::size_t offset) {
   YamlNode made = node(YamlNode::Kind::scalar, offset);
   if (fy_token* value = event->scalar.value) {
+    // libfyaml 0.7 reads past what it wrote for some of them: bytes of our own memory would become text.
+    const fy_scalar_style style = fy_token_scalar_style(value);
+    if (style == FYSS_LITERAL || style == FYSS_FOLDED) {
+      return source_.failure(offset, "block scalars (| and >) are not read", "write the text in quotes");
+    }
     std::size_t size = 0;
     const char* text = fy_token_get_text(value, &size);
     if (text == nullptr) return source_.failure(offset, "unreadable scalar");
     made.scalar.assign(text, size);
     if (made.scalar.find('\0') != std::string::npos) return source_.failure(offset, "NUL character in a scalar");
-    made.quoted = fy_token_scalar_style(value) != FYSS_PLAIN;
+    made.quoted = style != FYSS_PLAIN;
   }
   if (wants_key() && !made.quoted && made.scalar == "<<") {
     return source_.failure(offset, "merge keys are not allowed", "repeat the entries");

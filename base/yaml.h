@@ -1,5 +1,5 @@
 // Strict YAML: block and flow mappings, sequences and scalars of YAML 1.2. Duplicate keys, anchors, aliases, tags,
-// merge keys, second documents, non-string keys, tabs where YAML forbids them and invalid UTF-8 are errors with line
+// merge keys, block scalars (libfyaml 0.7 can read past them), second documents, non-string keys, tabs where YAML forbids them and invalid UTF-8 are errors with line
 // and column.
 //
 //   YamlNode root = TRY(parse_yaml(text, "policy.yaml"));
@@ -31,7 +31,7 @@ struct YamlNode {
   enum class Kind { scalar, sequence, mapping };
   Kind kind = Kind::scalar;
   std::string scalar;              // kind scalar
-  bool quoted = false;             // the scalar was quoted or a block scalar: never null or boolean
+  bool quoted = false;             // the scalar was quoted: never null or boolean
   std::size_t line = 0;            // 1-based
   std::size_t column = 0;          // 1-based, in bytes
   std::vector<YamlNode> items;     // kind sequence

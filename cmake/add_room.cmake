@@ -22,5 +22,5 @@ function(add_room_test name)
     ONCELATCH_CASES_DIR="${CMAKE_SOURCE_DIR}/tests/cases" ONCELATCH_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
     ONCELATCH_BINARY_DIR="${CMAKE_BINARY_DIR}")
   target_precompile_headers(${name} REUSE_FROM test_pch)
-  gtest_discover_tests(${name} TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${TEST_TIMEOUT})
+  gtest_discover_tests(${name} TEST_PREFIX ${name}. NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${TEST_TIMEOUT})
 endfunction()

@@ -34,27 +34,32 @@ Result<AttachedClient> AttachedClient::start(const std::string& session_path, co
 }
 
 AttachedClient::AttachedClient(AttachedClient&& other) noexcept
-    : client_(std::move(other.client_)), saved_(other.saved_), armed_(std::exchange(other.armed_, false)) {}
+    : client_(std::move(other.client_)), saved_(other.saved_), ended_(other.ended_), armed_(std::exchange(other.armed_, false)) {}
 
 AttachedClient::~AttachedClient() {
   if (!armed_) return;
-  Result<std::optional<ExitStatus>> status = client_.poll();
-  bool clean = status && *status && (*status)->shell_code() == 0;
-  if (status && !*status) {
+  if (!poll()) {
     (void)client_.signal(SIGTERM);  // tmux restores the terminal itself
-    Result<ExitStatus> ended = client_.wait(std::chrono::seconds(1));
-    clean = static_cast<bool>(ended);
+    wait_for_end(std::chrono::seconds(1));
   }
+  // Only after a client that could not do it: its own restoring ends on the line below what was there.
+  bool clean = ended_ && !ended_->signaled;
   ::signal(SIGTTOU, SIG_IGN);
   if (!clean) (void)write_all(STDOUT_FILENO, kRestore, "terminal");
   ::tcsetattr(STDIN_FILENO, TCSADRAIN, &saved_);
 }
 
 std::optional<ExitStatus> AttachedClient::poll() {
+  if (ended_) return ended_;
   Result<std::optional<ExitStatus>> status = client_.poll();
-  return status ? *status : std::optional<ExitStatus>(ExitStatus{true, SIGKILL});
+  ended_ = status ? *status : std::optional<ExitStatus>(ExitStatus{true, SIGKILL});
+  return ended_;
 }
 
-void AttachedClient::wait_for_end() { (void)client_.wait(std::chrono::seconds(2)); }
+void AttachedClient::wait_for_end(std::chrono::milliseconds limit) {
+  if (ended_) return;
+  Result<ExitStatus> status = client_.wait(limit);
+  if (status) ended_ = *status;
+}
 
 }  // namespace oncelatch::launcher

@@ -9,6 +9,7 @@
 
 #include <termios.h>
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,12 +29,13 @@ class AttachedClient {
   [[nodiscard]] int pidfd() const { return client_.pidfd(); }
   // How it ended; nullopt while it runs.
   [[nodiscard]] std::optional<ExitStatus> poll();
-  void wait_for_end();
+  void wait_for_end(std::chrono::milliseconds limit = std::chrono::seconds(2));
 
  private:
   AttachedClient() = default;
   Process client_;
   termios saved_{};
+  std::optional<ExitStatus> ended_;
   bool armed_ = false;
 };
 

@@ -128,8 +128,19 @@ Status check_outside_workspace(const LaunchConfig& config, const std::string& pa
   return fail("workspace", shown(config.workspace), what + " lies in it (" + shown(path) + "), where the agent may write", try_next);
 }
 
+namespace {
+
+Status check_digest(const std::string& digest) {
+  bool hexadecimal = digest.find_first_not_of("0123456789abcdefABCDEF") == std::string::npos;
+  if (digest.empty() || (digest.size() == 64 && hexadecimal)) return {};
+  return fail("command line", "--sha256", "is not 64 hexadecimal digits", "sha256sum FILE prints them");
+}
+
+}  // namespace
+
 Result<LaunchConfig> resolve_config(const RunOptions& options, std::vector<std::string> environment) {
   LaunchConfig config;
+  TRY(check_digest(options.sha256));
   config.options = options;
   config.environment = std::move(environment);
   config.agent = find_agent(options.agent);

@@ -77,6 +77,7 @@ class Story {
   }
 
   [[nodiscard]] int confirmed() const { return confirmed_; }
+  [[nodiscard]] bool session_started() const { return started_; }
 
   // Runs this program once more, as a person in another terminal would.
   std::string as_person(std::vector<std::string> arguments) {
@@ -91,6 +92,7 @@ class Story {
 
  private:
   void started(const Json& event) {
+    started_ = true;
     line("2. The agent runs, confined, in " + field(event, "workspace") + ".");
     line("   Its terminal can be watched meanwhile: oncelatch attach " + field(event, "session") + "\n");
     line("3. It asks. Each answer is typed into the agent's own prompt, once, after the decision is on the record.");
@@ -114,13 +116,14 @@ class Story {
 
   void ended(const Json& event) {
     if (field(event, "outcome") == "confirmed") ++confirmed_;
-    line("      outcome: " + field(event, "outcome") + "\n");
+    line("      " + std::string(field(event, "verdict") == "accept" ? "accepted" : "declined") + ", and the agent's own record says so: " + field(event, "outcome") + "\n");
   }
 
   std::vector<std::string> environment_;
   bool hold_;
   std::string held_;
   int confirmed_ = 0;
+  bool started_ = false;
 };
 
 Result<Process> start_session(const DemoScene& scene, const std::vector<std::string>& environment, bool watch, int events) {
@@ -185,7 +188,11 @@ Result<int> play(bool watch, const std::vector<std::string>& caller) {
   if (!in_time) (void)session.signal(SIGTERM);
   ExitStatus status = TRY(session.wait(milliseconds(16'000)));
   story.release();
-  if (status.shell_code() != 0) story.line("The session's own words:\n" + indented(scene.text("errors.txt")));
+  if (!story.session_started()) {
+    story.line("The agent was not started, so nothing was tried. What the launcher said:\n" + indented(scene.lines("errors.txt")));
+    return status.shell_code() == 0 ? kExitLauncher : status.shell_code();
+  }
+  if (status.shell_code() != 0) story.line("The session's own words:\n" + indented(scene.lines("errors.txt")));
   bool held = tell_what_the_sandbox_stopped(scene, story);
   story.line("5. The record (oncelatch audit list):");
   story.line(indented(story.as_person({"audit", "list"})));

@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/beneath.h"
 #include "base/json.h"
 #include "base/process.h"
@@ -113,6 +115,17 @@ std::string DemoScene::text(const std::string& name) const {
   if (!bytes) return {};
   while (!bytes->empty() && bytes->back() == '\n') bytes->pop_back();
   return escape_for_display(*bytes, 300);
+}
+
+std::string DemoScene::lines(const std::string& name) const {
+  Result<std::string> bytes = read_file(directory_.get(), name, 65536);
+  std::string result;
+  for (std::size_t start = 0; bytes && start < bytes->size();) {
+    std::size_t end = std::min(bytes->find('\n', start), bytes->size());
+    result += escape_for_display(bytes->substr(start, end - start), 1000) + "\n";
+    start = end + 1;
+  }
+  return result;
 }
 
 bool DemoScene::exists(const std::string& name) const {

@@ -26,6 +26,8 @@ class DemoScene {
   [[nodiscard]] std::vector<std::string> environment(const std::vector<std::string>& caller) const;
   // Content of a file of the scratch directory, escaped and clipped; empty when it isn't there.
   [[nodiscard]] std::string text(const std::string& name) const;
+  // The same with its line breaks kept.
+  [[nodiscard]] std::string lines(const std::string& name) const;
   [[nodiscard]] bool exists(const std::string& name) const;
 
  private:

@@ -12,7 +12,7 @@ namespace oncelatch::launcher {
 namespace {
 
 bool is_configuration(std::string_view stage) {
-  for (std::string_view one : {"policy", "workspace", "agent", "events", "report", "command line", "json", "yaml", "approvals"}) {
+  for (std::string_view one : {"policy", "workspace", "agent", "events", "report", "command line", "json", "yaml", "approvals", "attach", "home"}) {
     if (stage == one) return true;
   }
   return false;
@@ -24,7 +24,8 @@ int exit_code_for(const Error& error) {
   bool program = error.stage == "verify" || error.stage == "agent";
   if (error.errno_value == ENOTSUP && error.stage == "sandbox") return kExitGuarantee;
   if (program && error.errno_value == ENOENT) return kExitNotFound;
-  if (program && error.errno_value == EACCES) return kExitNotExecutable;
+  if (program && (error.errno_value == EACCES || error.errno_value == EISDIR)) return kExitNotExecutable;
+  if (error.stage == "sandbox" && error.errno_value == ENOEXEC) return kExitNotExecutable;
   return is_configuration(error.stage) ? kExitConfiguration : kExitLauncher;
 }
 

@@ -21,16 +21,21 @@ std::vector<std::string> split_arguments(int argc, const char* const* argv, std:
   return before;
 }
 
+// An empty value is an unset variable of somebody's script: it must not switch a protection off.
+CLI::Option* must_have_text(CLI::Option* option) {
+  return option->check([](const std::string& text) { return text.empty() ? std::string("must not be empty") : std::string(); });
+}
+
 void add_run(CLI::App& app, ParsedCommand& parsed) {
   CLI::App* run = app.add_subcommand("run", "Start an agent, confined, and answer its prompts from a policy or a person");
   run->add_option("agent", parsed.run.agent, "The agent: kiro")->required();
-  run->add_option("--cli-path", parsed.run.cli_path, "The agent's program (default: looked up in PATH)");
-  run->add_option("--sha256", parsed.run.sha256, "Digest that the program must have, 64 hexadecimal digits");
-  run->add_option("--workspace", parsed.run.workspace, "The directory the agent may write in (default: the current one)");
-  run->add_option("--policy", parsed.run.policy, "Permission policy, YAML (default: every prompt is asked)");
+  must_have_text(run->add_option("--cli-path", parsed.run.cli_path, "The agent's program (default: looked up in PATH)"));
+  must_have_text(run->add_option("--sha256", parsed.run.sha256, "Digest that the program must have, 64 hexadecimal digits"));
+  must_have_text(run->add_option("--workspace", parsed.run.workspace, "The directory the agent may write in (default: the current one)"));
+  must_have_text(run->add_option("--policy", parsed.run.policy, "Permission policy, YAML (default: every prompt is asked)"));
   run->add_flag("--unattended", parsed.run.unattended, "Nobody is there: what policy leaves open is declined; exit code 120");
-  run->add_option("--report", parsed.run.report, "Write a JSON report of the whole run to this file");
-  run->add_option("--events", parsed.run.events, "Write JSON lines as things happen: a file, or fd:N");
+  must_have_text(run->add_option("--report", parsed.run.report, "Write a JSON report of the whole run to this file"));
+  must_have_text(run->add_option("--events", parsed.run.events, "Write JSON lines as things happen: a file, or fd:N"));
   run->footer("Arguments after -- go to the agent. Detach with C-] d, come back with: oncelatch attach");
   run->callback([&parsed] { parsed.command = Command::run; });
 }

@@ -35,6 +35,8 @@ LaunchPlan make_plan(const LaunchConfig& config, const std::string& session_path
   inside.home = plan.home;
   inside.home_inside = kHomeInside;
   inside.program_inside = std::string(kProgramsInside) + "/" + base_name(artifact_path);
+  // The sandbox compares what is mounted with the checked descriptor.
+  inside.binds.push_back({artifact_path, inside.program_inside, sandbox::Access::read_only, false, true});
   inside.binds.push_back({plan.recorder, kRecorderInside, sandbox::Access::read_write, false, false});
   add_covers(inside, *config.agent, config.git_is_file);
   inside.argv.push_back(base_name(artifact_path));

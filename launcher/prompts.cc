@@ -44,6 +44,9 @@ void Prompts::decided(const policy::PromptId& prompt, const policy::PermissionRe
                {"reasons", reasons_of(decision)},
                {"floor", decision.floor}};
   if (!only_terminal.empty()) body["only_terminal"] = only_terminal;
+  if (decider != policy::Decider::nobody) {
+    body["verdict"] = policy::verdict_name(decision.effect == policy::Effect::allow ? policy::Verdict::accept : policy::Verdict::decline);
+  }
   bool refused = decision.effect == policy::Effect::deny || (setup_.unattended && decision.effect != policy::Effect::allow);
   denied_ = denied_ || refused;
   ++count_;
@@ -58,6 +61,14 @@ void Prompts::decided(const policy::PromptId& prompt, const policy::PermissionRe
   tell(waiting ? "waiting_for_permission" : "decided", std::move(body));
 }
 
+void Prompts::answered(const std::string& local_id, policy::Verdict verdict) {
+  auto found = open_.find(local_id);
+  if (found == open_.end()) return;
+  found->second["decider"] = policy::decider_name(policy::Decider::person);
+  found->second["verdict"] = policy::verdict_name(verdict);
+  tell("answered", {{"id", found->second["id"]}, {"title", found->second["title"]}, {"verdict", policy::verdict_name(verdict)}, {"decider", "person"}});
+}
+
 void Prompts::ended(const policy::PromptId& prompt, policy::Outcome outcome, const std::string& detail) {
   setup_.broker->withdraw(prompt.local_id, detail);
   if (setup_.unattended && outcome == policy::Outcome::failed) stuck_ = public_id(prompt) + " could not be answered: " + detail;
@@ -67,6 +78,7 @@ void Prompts::ended(const policy::PromptId& prompt, policy::Outcome outcome, con
     found->second["outcome"] = body["outcome"];
     found->second["detail"] = detail;
     body["title"] = found->second["title"];
+    if (found->second.contains("verdict")) body["verdict"] = found->second["verdict"];
     ended_.push_back(dump_json(found->second));
     open_.erase(found);
   }

@@ -41,6 +41,9 @@ class Prompts final : public elicitation::MirrorListener {
   void ended(const policy::PromptId& prompt, policy::Outcome outcome, const std::string& detail) override;
   void stopped(const std::string& reason) override;
 
+  // A person's verdict was taken for delivery.
+  void answered(const std::string& local_id, policy::Verdict verdict);
+
   // For the report: one object a prompt, in order of their ends, the newest 1,000; the open ones last.
   [[nodiscard]] Json report() const;
   [[nodiscard]] std::size_t count() const { return count_; }

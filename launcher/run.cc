@@ -99,6 +99,7 @@ class FrontEnd {
       read_messages();
       check_client();
     }
+    if (client_) client_->wait_for_end();
     client_.reset();  // the terminal is ours again before anything is printed
     if (!farewell_.empty()) fmt::print(stderr, "oncelatch: {}\n", farewell_);
     return *code_;

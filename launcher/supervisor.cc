@@ -186,6 +186,7 @@ class Supervisor {
 
   void take_answer(const approvals::Answer& answer) {
     Status taken = mirror_->answer(answer.local_id, answer.verdict, policy::Decider::person, answer.shown_sha256);
+    if (taken) prompts_->answered(answer.local_id, answer.verdict);
     if (!taken) events_.emit("answer_refused", {{"id", answer.local_id}, {"error", taken.error().message()}});
   }
 
@@ -295,7 +296,7 @@ Result<std::string> audit_path(const std::vector<std::string>& environment) {
   if (state.empty() || state[0] != '/') {
     std::string home = environment_value(environment, "HOME");
     if (home.empty() || home[0] != '/') {
-      return fail("audit", "$HOME", "neither XDG_STATE_HOME nor HOME names a directory for the record", "set HOME; nothing was started");
+      return fail("home", "$HOME", "neither XDG_STATE_HOME nor HOME names a directory for the record", "set HOME; nothing was started");
     }
     state = home + "/.local/state";
   }

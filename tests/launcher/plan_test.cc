@@ -31,8 +31,10 @@ TEST(Plan, ArgumentsAndPlacesOfAFreshLaunch) {
   EXPECT_THAT(plan.sandbox.argv, ::testing::ElementsAre("kiro-cli", "chat", "--tui", "--model", "auto", "hello"));
   EXPECT_EQ(plan.sandbox.workspace, scratch.path("repository"));
   EXPECT_EQ(plan.sandbox.home, "/run/session/home");
-  EXPECT_EQ(plan.sandbox.binds.size(), 1U) << "only the recorder beside the skeleton";
-  EXPECT_EQ(plan.sandbox.binds[0].source, "/run/session/record.jsonl");
+  ASSERT_EQ(plan.sandbox.binds.size(), 2U) << "only the program and the recorder beside the skeleton";
+  EXPECT_EQ(plan.sandbox.binds[0].source, "/opt/bin/kiro-cli");
+  EXPECT_EQ(plan.sandbox.binds[0].access, sandbox::Access::read_only);
+  EXPECT_EQ(plan.sandbox.binds[1].source, "/run/session/record.jsonl");
   EXPECT_EQ(plan.sandbox.program_inside, "/opt/oncelatch/agent/kiro-cli");
 }
 

@@ -37,8 +37,8 @@ TEST(Refusal, NoSuchCli) {
 TEST(Refusal, DigestMismatch) {
   Scratch scratch;
   expect_refused(scratch, with(scratch, {"--sha256", std::string(64, 'a')}), 125, {"verify:", std::string(64, 'a'), sha256_file(program("kiro-cli"))});
-  expect_refused(scratch, with(scratch, {"--sha256", "abc"}), 125, {"verify:"});
-  EXPECT_EQ(scratch.report().at("exit").at("reason"), "launcher-fault");
+  expect_refused(scratch, with(scratch, {"--sha256", "abc"}), 122, {"--sha256", "64 hexadecimal"});
+  EXPECT_EQ(scratch.report().at("exit").at("reason"), "configuration-refused");
 }
 
 TEST(Refusal, Policy) {
@@ -50,6 +50,21 @@ TEST(Refusal, Policy) {
   expect_refused(scratch, with(scratch, {"--policy", scratch.path("open.yaml")}), 122, {"others can write it", "chmod"});
   scratch.write("repository/policy.yaml", "rules: []\n");
   expect_refused(scratch, with(scratch, {"--policy", scratch.path("repository/policy.yaml")}), 122, {"the policy lies in it"});
+}
+
+TEST(Refusal, EmptyValuesSwitchNothingOff) {
+  Scratch scratch;
+  for (const char* option : {"--sha256", "--policy", "--workspace", "--report", "--events", "--cli-path"}) {
+    expect_refused(scratch, {"run", "kiro", option, ""}, 122, {option, "empty"});
+  }
+}
+
+TEST(Refusal, WhatIsNoProgram) {
+  Scratch scratch;
+  expect_refused(scratch, {"run", "kiro", "--cli-path", "/etc"}, 126, {"verify: /etc"});
+  scratch.write("junk", "no program at all", 0755);
+  Output output = scratch.oncelatch({"run", "kiro", "--cli-path", scratch.path("junk")});
+  EXPECT_EQ(output.status.shell_code(), 126) << output.err;
 }
 
 TEST(Refusal, Workspace) {

@@ -58,7 +58,13 @@ TEST_P(RunOnEngine, AllowsDeniesAndAsksAPerson) {
   EXPECT_TRUE(scratch.exists("repository/allowed-1"));
   EXPECT_TRUE(scratch.exists("repository/by-person"));
   EXPECT_FALSE(scratch.exists("repository/not-by-person"));
-  for (const Json& prompt : scratch.report().at("prompts")) EXPECT_EQ(prompt.value("outcome", ""), "confirmed") << prompt;
+  std::string verdicts;
+  const Json report = scratch.report();
+  for (const Json& prompt : report.at("prompts")) {
+    EXPECT_EQ(prompt.value("outcome", ""), "confirmed") << prompt;
+    verdicts += prompt.value("decider", "") + " " + prompt.value("verdict", "") + "; ";
+  }
+  EXPECT_EQ(verdicts, "policy accept; policy decline; person accept; person decline; ");
   expect_nothing_left(scratch);
   Output audit = scratch.oncelatch({"audit", "list", "--json"});
   std::string kinds;
@@ -101,6 +107,14 @@ TEST(Run, TheReportStaysWhereItWasAskedFor) {
   EXPECT_EQ(scratch.oncelatch(arguments).status.shell_code(), 0);
   EXPECT_EQ(scratch.read("home/report.json"), "precious");
   EXPECT_NE(scratch.read("repository/moved/report.json").find("\"exit\""), std::string::npos);
+}
+
+TEST(Run, AScriptCanBeTheAgent) {
+  Scratch scratch;
+  scratch.write("agent.sh", "#!/bin/sh\necho \"$0 $*\" > ran.txt\nexit 9\n", 0755);
+  Output output = scratch.oncelatch({"run", "kiro", "--cli-path", scratch.path("agent.sh"), "--workspace", scratch.path("repository")});
+  EXPECT_EQ(output.status.shell_code(), 9) << output.err;
+  EXPECT_EQ(scratch.read("repository/ran.txt"), "/opt/oncelatch/agent/agent.sh chat --tui\n");
 }
 
 TEST(Run, TheChildsExitCodePasses) {

@@ -142,12 +142,13 @@ TEST_P(Soak, NoKeyGoesToAWrongRow) {
     ++decided;
     if (line.value("option", "").find("always") != std::string::npos) ++persistent;
   }
-  for (const Json& prompt : scratch.report().at("prompts")) {
+  const Json report = scratch.report();
+  for (const Json& prompt : report.at("prompts")) {
     std::string outcome = prompt.value("outcome", "");
     EXPECT_TRUE(outcome == "confirmed" || outcome == "failed" || outcome == "elsewhere") << prompt;
     EXPECT_NE(outcome, "contradicted") << prompt;
   }
-  EXPECT_EQ(scratch.report().at("prompts").size(), static_cast<std::size_t>(prompts)) << "a prompt was lost";
+  EXPECT_EQ(report.at("prompts").size(), static_cast<std::size_t>(prompts)) << "a prompt was lost";
   EXPECT_EQ(decided, prompts);
   EXPECT_EQ(persistent, 0) << "a key landed on a row that trusts for good";
   EXPECT_GE(outcomes["confirmed"], prompts * 9 / 10) << ::testing::PrintToString(outcomes);

@@ -70,7 +70,7 @@ Sleepers sleepers() {
   static int count = 0;
   std::string seconds = std::to_string(1000000 + ::getpid() * 10 + ++count);
   return {seconds, "sleep " + seconds + " & p=$!; (setsid sleep " + seconds +
-                       " >/dev/null 2>&1 </dev/null &) ; kill -STOP $p; " + "trap '' TERM HUP INT; sleep " + seconds};
+                       " >/dev/null 2>&1 </dev/null &) ; kill -STOP $p; " + "trap '' TERM HUP INT; : > trapped; sleep " + seconds};
 }
 
 void report_time(const char* what, steady_clock::time_point since) {
@@ -137,6 +137,10 @@ Started start_sleepers(const Lab& lab, const Sleepers& inside) {
   Started started{std::move(*runner), Fd(ends[0]), -1};
   started.outer = outer_of(started.runner, ends[0]);
   EXPECT_TRUE(eventually(running, inside.word, std::chrono::seconds(20)));
+  // The word stands in the shell's own arguments before its trap does.
+  const std::string trapped = lab.workspace() + "/trapped";
+  for (int i = 0; i < 2000 && ::access(trapped.c_str(), F_OK) != 0; ++i) ::usleep(10'000);
+  EXPECT_EQ(::access(trapped.c_str(), F_OK), 0);
   return started;
 }
 
