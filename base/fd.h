@@ -3,8 +3,8 @@
 //   Fd file(::open("x", O_RDONLY | O_CLOEXEC));
 //   if (!file) ...
 //
-// Ownership: closes on destruction; release() gives it away. Threads: as an int. Failure: none; an error of close(2) is lost.
-// After fork: safe.
+// Ownership: closes on destruction; release() gives it away. Threads: as an int. Failure: none; an error of close(2) is
+// lost. After fork: safe.
 #pragma once
 
 #include <unistd.h>

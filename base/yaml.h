@@ -1,6 +1,6 @@
 // Strict YAML: block and flow mappings, sequences and scalars of YAML 1.2. Duplicate keys, anchors, aliases, tags,
-// merge keys, block scalars (libfyaml 0.7 can read past them), second documents, non-string keys, tabs where YAML forbids them and invalid UTF-8 are errors with line
-// and column.
+// merge keys, block scalars (libfyaml 0.7 can read past them), second documents, non-string keys, tabs where YAML
+// forbids them and invalid UTF-8 are errors with line and column.
 //
 //   YamlNode root = TRY(parse_yaml(text, "policy.yaml"));
 //   const YamlNode* rules = root.find("rules");

@@ -1,5 +1,5 @@
-// Recorder line to decision: from the write of a request line to the decision, through inotify, parsing and 1,000 rules, beside
-// a reader that polls every 400 ms. Prints p50 and p99 of each and the ratio.
+// Recorder line to decision: from the write of a request line to the decision, through inotify, parsing and 1,000
+// rules, beside a reader that polls every 400 ms. Prints p50 and p99 of each and the ratio.
 //   build/release/bench/bench_decision
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -39,34 +39,49 @@ struct OpenGate final : elicitation::InputGate {
 };
 struct NoRecord final : policy::DecisionRecorder {
   Status request_seen(const policy::PromptId&, const policy::PermissionRequest&) override { return {}; }
-  Status decided(const policy::PromptId&, const policy::PermissionRequest&, const policy::Decision&, policy::Decider) override {
+  Status decided(const policy::PromptId&, const policy::PermissionRequest&, const policy::Decision&,
+                 policy::Decider) override {
     ++decisions;
     return {};
   }
-  Status delivering(const policy::PromptId&, policy::Verdict, policy::Decider, const std::string&) override { return {}; }
+  Status delivering(const policy::PromptId&, policy::Verdict, policy::Decider, const std::string&) override {
+    return {};
+  }
   Status ended(const policy::PromptId&, policy::Outcome, const std::string&, const std::string&) override { return {}; }
   int decisions = 0;
 };
 struct Listener final : elicitation::MirrorListener {
-  void decided(const policy::PromptId&, const policy::PermissionRequest&, const policy::Decision&, policy::Decider, bool,
-               const std::string&) override {}
+  void decided(const policy::PromptId&, const policy::PermissionRequest&, const policy::Decision&, policy::Decider,
+               bool, const std::string&) override {}
   void ended(const policy::PromptId&, policy::Outcome, const std::string&) override {}
-  void stopped(const std::string& reason) override { fmt::print(stderr, "mirror stopped: {}\n", reason); std::exit(1); }
+  void stopped(const std::string& reason) override {
+    fmt::print(stderr, "mirror stopped: {}\n", reason);
+    std::exit(1);
+  }
 };
 
 std::string request(int id) {
-  return fmt::format(R"({{"ts":1,"dir":"in","msg":{{"jsonrpc":"2.0","method":"session/request_permission","params":{{"sessionId":"s","toolCall":{{"toolCallId":"t{0}","title":"Running: git status -{0}"}},"options":[{{"optionId":"allow_once","name":"Yes","kind":"allow_once"}},{{"optionId":"reject_once","name":"No","kind":"reject_once"}}]}},"id":"r{0}"}}}})"
-                     "\n", id);
+  return fmt::format(
+      R"({{"ts":1,"dir":"in","msg":{{"jsonrpc":"2.0","method":"session/request_permission","params":{{"sessionId":"s","toolCall":{{"toolCallId":"t{0}","title":"Running: git status -{0}"}},"options":[{{"optionId":"allow_once","name":"Yes","kind":"allow_once"}},{{"optionId":"reject_once","name":"No","kind":"reject_once"}}]}},"id":"r{0}"}}}})"
+      "\n",
+      id);
 }
 std::string answer(int id) {
-  return fmt::format(R"({{"ts":1,"dir":"out","msg":{{"jsonrpc":"2.0","id":"r{}","result":{{"outcome":{{"outcome":"selected","optionId":"reject_once"}}}}}}}})" "\n", id);
+  return fmt::format(
+      R"({{"ts":1,"dir":"out","msg":{{"jsonrpc":"2.0","id":"r{}","result":{{"outcome":{{"outcome":"selected","optionId":"reject_once"}}}}}}}})"
+      "\n",
+      id);
 }
 
 policy::Rules thousand_rules() {
   std::string text = "rules:\n";
-  for (int i = 0; i < 1000; ++i) text += fmt::format("  - {{id: r{}, capability: shell, match: [\"program{} *\"], effect: allow}}\n", i, i);
+  for (int i = 0; i < 1000; ++i)
+    text += fmt::format("  - {{id: r{}, capability: shell, match: [\"program{} *\"], effect: allow}}\n", i, i);
   Result<policy::Rules> rules = policy::Rules::parse(text, "bench.yaml");
-  if (!rules) { fmt::print(stderr, "{}\n", rules.error().message()); std::exit(1); }
+  if (!rules) {
+    fmt::print(stderr, "{}\n", rules.error().message());
+    std::exit(1);
+  }
   return *rules;
 }
 
@@ -96,7 +111,10 @@ int main() {
   setup.clock = &clock;
   setup.decide = [&rules](const policy::PermissionRequest& r) { return policy::decide(rules, r, {"/w", "/w"}); };
   Result<elicitation::Mirror> mirror = elicitation::Mirror::start(std::move(setup));
-  if (!mirror) { fmt::print(stderr, "{}\n", mirror.error().message()); return 1; }
+  if (!mirror) {
+    fmt::print(stderr, "{}\n", mirror.error().message());
+    return 1;
+  }
 
   auto write_line = [&writer](const std::string& line) { return ::write(writer.get(), line.data(), line.size()) > 0; };
   auto pump = [&mirror](int timeout) {
@@ -130,7 +148,8 @@ int main() {
     polled.push_back(std::chrono::duration<double, std::micro>(Steady::now() - start).count());
   }
   ::unlink(path);
-  fmt::print("recorder line to decision, 1,000 rules: p50 {:.0f} us, p99 {:.0f} us ({} rounds)\n", percentile(ours, 0.5), percentile(ours, 0.99), kRounds);
+  fmt::print("recorder line to decision, 1,000 rules: p50 {:.0f} us, p99 {:.0f} us ({} rounds)\n",
+             percentile(ours, 0.5), percentile(ours, 0.99), kRounds);
   fmt::print("a reader that polls every 400 ms:       p50 {:.0f} us\n", percentile(polled, 0.5));
   fmt::print("ratio of the medians: {:.5f}\n", percentile(ours, 0.5) / percentile(polled, 0.5));
   return 0;

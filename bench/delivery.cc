@@ -1,6 +1,7 @@
-// Delivery time: from the first frame that shows a prompt to the agent's decision, in the agent's own log, at 16 ms frames.
-// Whole runs of oncelatch beside a driver with the fixed sleeps of the specification (one tmux client a call; accept: 0.5 s and
-// Enter; decline: two Downs 0.3 s apart, 0.5 s, Enter), both on the stand-in agent. Prints p50 of each and the ratios.
+// Delivery time: from the first frame that shows a prompt to the agent's decision, in the agent's own log, at 16 ms
+// frames. Whole runs of oncelatch beside a driver with the fixed sleeps of the specification (one tmux client a call;
+// accept: 0.5 s and Enter; decline: two Downs 0.3 s apart, 0.5 s, Enter), both on the stand-in agent. Prints p50 of
+// each and the ratios.
 //   build/release/bench/bench_delivery
 #include <fmt/core.h>
 #include <fmt/format.h>
@@ -23,14 +24,14 @@ namespace {
 
 using namespace oncelatch;
 
-constexpr int kPrompts = 40;        // half accepted, half declined
+constexpr int kPrompts = 40;  // half accepted, half declined
 constexpr int kSleepingPrompts = 8;
 
 const std::string kAgent = std::string(ONCELATCH_BINARY_DIR) + "/tests/agents/kiro/kiro-cli";
 const std::string kLauncher = std::string(ONCELATCH_BINARY_DIR) + "/launcher/oncelatch";
 
 struct Times {
-  std::vector<double> accept;   // ms
+  std::vector<double> accept;  // ms
   std::vector<double> decline;
 };
 
@@ -40,16 +41,21 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-void write_text(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
+void write_text(const std::string& path, const std::string& text) {
+  std::ofstream(path) << text;
+}
 
 void write_scenario(const std::string& directory, int prompts) {
   Json steps = Json::array();
   for (int i = 0; i < prompts; ++i) {
-    steps.push_back({{"type", "prompt"}, {"tool", "shell"}, {"id", fmt::format("{}{}", i % 2 == 0 ? "a" : "d", i)},
+    steps.push_back({{"type", "prompt"},
+                     {"tool", "shell"},
+                     {"id", fmt::format("{}{}", i % 2 == 0 ? "a" : "d", i)},
                      {"command", fmt::format("true {} {}", i % 2 == 0 ? "accept" : "decline", i)}});
     steps.push_back({{"type", "sleep"}, {"ms", 50}});
   }
-  write_text(directory + "/.kiro-standin.json", dump_json({{"frame_ms", 16}, {"key_log", "keys.jsonl"}, {"steps", steps}}));
+  write_text(directory + "/.kiro-standin.json",
+             dump_json({{"frame_ms", 16}, {"key_log", "keys.jsonl"}, {"steps", steps}}));
 }
 
 // Only prompts that got the intended answer count; others are printed.
@@ -78,14 +84,18 @@ Times read_times(const std::string& directory) {
 Times run_ours(const std::string& root) {
   write_scenario(root + "/repository", kPrompts);
   write_text(root + "/policy.yaml",
-             "rules:\n  - {capability: shell, match: [\"true accept *\"], effect: allow}\n  - {capability: shell, match: [\"true decline *\"], effect: deny}\n");
+             "rules:\n  - {capability: shell, match: [\"true accept *\"], effect: allow}\n  - {capability: shell, "
+             "match: [\"true decline *\"], effect: deny}\n");
   ::chmod((root + "/policy.yaml").c_str(), 0600);
   Spawn spawn;
   spawn.path = kLauncher;
-  spawn.argv = {"oncelatch", "run", "kiro", "--cli-path", kAgent, "--workspace", root + "/repository", "--policy", root + "/policy.yaml"};
+  spawn.argv = {"oncelatch",          "run",      "kiro",
+                "--cli-path",         kAgent,     "--workspace",
+                root + "/repository", "--policy", root + "/policy.yaml"};
   spawn.environment = {"HOME=" + root + "/home", "XDG_RUNTIME_DIR=" + root + "/runtime", "PATH=/usr/bin:/bin"};
   Result<Output> output = run_bounded(std::move(spawn), 1 << 20, std::chrono::seconds(120));
-  if (!output || output->status.shell_code() != 0) fmt::print(stderr, "{}\n", output ? output->err : output.error().message());
+  if (!output || output->status.shell_code() != 0)
+    fmt::print(stderr, "{}\n", output ? output->err : output.error().message());
   return read_times(root + "/repository");
 }
 
@@ -107,7 +117,8 @@ void pause_ms(long milliseconds) {
 
 Times run_sleeping(const std::string& root) {
   write_scenario(root + "/sleeping", kSleepingPrompts);
-  tmux(root, {"new-session", "-d", "-s", "main", "-x", "120", "-y", "40", "-c", root + "/sleeping", kAgent + " chat --tui"});
+  tmux(root,
+       {"new-session", "-d", "-s", "main", "-x", "120", "-y", "40", "-c", root + "/sleeping", kAgent + " chat --tui"});
   for (int i = 0; i < kSleepingPrompts; ++i) {
     std::string command = fmt::format("true {} {}", i % 2 == 0 ? "accept" : "decline", i);
     for (int waits = 0; waits < 100; ++waits) {
@@ -139,10 +150,11 @@ int main() {
   for (const char* name : {"/home", "/repository", "/runtime", "/sleeping"}) ::mkdir((root + name).c_str(), 0700);
   Times ours = run_ours(root);
   Times sleeping = run_sleeping(root);
-  fmt::print("accept:  p50 {:7.1f} ms ({} of {})   fixed sleeps {:7.1f} ms   ratio {:.3f}\n", median(ours.accept), ours.accept.size(), kPrompts / 2,
-             median(sleeping.accept), median(ours.accept) / median(sleeping.accept));
-  fmt::print("decline: p50 {:7.1f} ms ({} of {})   fixed sleeps {:7.1f} ms   ratio {:.3f}\n", median(ours.decline), ours.decline.size(), kPrompts / 2,
-             median(sleeping.decline), median(ours.decline) / median(sleeping.decline));
+  fmt::print("accept:  p50 {:7.1f} ms ({} of {})   fixed sleeps {:7.1f} ms   ratio {:.3f}\n", median(ours.accept),
+             ours.accept.size(), kPrompts / 2, median(sleeping.accept), median(ours.accept) / median(sleeping.accept));
+  fmt::print("decline: p50 {:7.1f} ms ({} of {})   fixed sleeps {:7.1f} ms   ratio {:.3f}\n", median(ours.decline),
+             ours.decline.size(), kPrompts / 2, median(sleeping.decline),
+             median(ours.decline) / median(sleeping.decline));
   Result<Fd> parent = open_directory("/tmp");
   if (parent) (void)remove_tree(parent->get(), root.substr(5));
   return 0;

@@ -49,8 +49,10 @@ void Mirror::State::take_round(const RecorderRound& round) {
   more_to_read = round.more;
   for (const std::string& line : round.lines) {
     RecorderEvent event = read_recorder_line(line);
-    if (std::holds_alternative<UnreadableLine>(event)) record_in_doubt = true;
-    else if (!std::holds_alternative<std::monostate>(event)) events.push_back(std::move(event));
+    if (std::holds_alternative<UnreadableLine>(event))
+      record_in_doubt = true;
+    else if (!std::holds_alternative<std::monostate>(event))
+      events.push_back(std::move(event));
   }
   if (recorder.skipped_lines() > 0) record_in_doubt = true;
 }

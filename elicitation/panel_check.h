@@ -16,8 +16,8 @@ namespace oncelatch::elicitation {
 struct WantedPanel {
   CallText call;
   std::vector<policy::OptionKind> kinds;  // of the request's options, in their order
-  // Set once part of the record is unknown: then a call on several rows may be another, unread request whose line breaks
-  // only look like wrapping. The mirror's; may be null.
+  // Set once part of the record is unknown: then a call on several rows may be another, unread request whose line
+  // breaks only look like wrapping. The mirror's; may be null.
   const bool* record_in_doubt = nullptr;
 };
 

@@ -15,15 +15,15 @@ namespace oncelatch::launcher {
 
 struct AgentProfile {
   std::string_view name;
-  std::string_view program;                          // looked up in PATH when no file is named
-  std::vector<std::string_view> arguments;           // before the user's own
-  std::string_view recorder_variable;                // environment variable with the recorder's path; always ours
-  std::string_view home_variable;                    // relocates the agent's own state; always ours
-  std::string_view home_directory;                   // its value, relative to HOME
-  std::vector<std::string_view> home_skeleton;       // directories made empty under HOME
-  std::vector<std::string_view> dropped_variables;   // never passed, whatever the allowlist says
-  std::vector<std::string_view> hidden;              // of the workspace: executable configuration of the agent
-  std::vector<std::string_view> refused_flags;       // exact, or with "=value"; they switch prompts off or change them
+  std::string_view program;                         // looked up in PATH when no file is named
+  std::vector<std::string_view> arguments;          // before the user's own
+  std::string_view recorder_variable;               // environment variable with the recorder's path; always ours
+  std::string_view home_variable;                   // relocates the agent's own state; always ours
+  std::string_view home_directory;                  // its value, relative to HOME
+  std::vector<std::string_view> home_skeleton;      // directories made empty under HOME
+  std::vector<std::string_view> dropped_variables;  // never passed, whatever the allowlist says
+  std::vector<std::string_view> hidden;             // of the workspace: executable configuration of the agent
+  std::vector<std::string_view> refused_flags;      // exact, or with "=value"; they switch prompts off or change them
 };
 
 [[nodiscard]] const AgentProfile* find_agent(std::string_view name);

@@ -14,7 +14,8 @@ int approvals_list(bool json, const std::vector<std::string>& environment) {
   if (!waiting) return report_error(waiting.error());
   if (json) {
     Json all = Json::array();
-    for (const approvals::Waiting& one : *waiting) all.push_back({{"id", one.id}, {"session", one.session}, {"card", one.card}});
+    for (const approvals::Waiting& one : *waiting)
+      all.push_back({{"id", one.id}, {"session", one.session}, {"card", one.card}});
     fmt::print("{}\n", dump_json(all));
     return 0;
   }

@@ -11,12 +11,16 @@
 namespace oncelatch::launcher {
 namespace {
 // Leaves the alternate screen, shows the cursor, ends mouse, focus and paste reporting, resets colours.
-constexpr std::string_view kRestore = "\x1b[?1049l\x1b[?25h\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1004l\x1b[?2004l\x1b[m";
+constexpr std::string_view kRestore =
+    "\x1b[?1049l\x1b[?25h\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1004l\x1b[?2004l\x1b[m";
 }  // namespace
 
-bool has_terminal() { return ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1; }
+bool has_terminal() {
+  return ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1;
+}
 
-Result<AttachedClient> AttachedClient::start(const std::string& session_path, const std::vector<std::string>& environment) {
+Result<AttachedClient> AttachedClient::start(const std::string& session_path,
+                                             const std::vector<std::string>& environment) {
   elicitation::TmuxProgram tmux = TRY(elicitation::find_tmux());
   AttachedClient attached;
   if (!has_terminal() || ::tcgetattr(STDIN_FILENO, &attached.saved_) != 0) {
@@ -34,7 +38,10 @@ Result<AttachedClient> AttachedClient::start(const std::string& session_path, co
 }
 
 AttachedClient::AttachedClient(AttachedClient&& other) noexcept
-    : client_(std::move(other.client_)), saved_(other.saved_), ended_(other.ended_), armed_(std::exchange(other.armed_, false)) {}
+    : client_(std::move(other.client_)),
+      saved_(other.saved_),
+      ended_(other.ended_),
+      armed_(std::exchange(other.armed_, false)) {}
 
 AttachedClient::~AttachedClient() {
   if (!armed_) return;

@@ -3,8 +3,8 @@
 //   AttachedClient client = TRY(AttachedClient::start(session_path, environment));
 //   poll(client.pidfd()); client.poll();
 //
-// Ownership: owns the client process; destruction ends it and restores the terminal as it was at start (modes, main screen,
-// cursor). Threads: one. Failure: no terminal on standard input and output, no tmux: Error. After fork: no.
+// Ownership: owns the client process; destruction ends it and restores the terminal as it was at start (modes, main
+// screen, cursor). Threads: one. Failure: no terminal on standard input and output, no tmux: Error. After fork: no.
 #pragma once
 
 #include <termios.h>
@@ -21,7 +21,8 @@ namespace oncelatch::launcher {
 
 class AttachedClient {
  public:
-  [[nodiscard]] static Result<AttachedClient> start(const std::string& session_path, const std::vector<std::string>& environment);
+  [[nodiscard]] static Result<AttachedClient> start(const std::string& session_path,
+                                                    const std::vector<std::string>& environment);
   AttachedClient(AttachedClient&& other) noexcept;
   AttachedClient& operator=(AttachedClient&&) = delete;
   ~AttachedClient();

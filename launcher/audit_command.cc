@@ -35,7 +35,9 @@ int audit_list(bool json, const std::string& session, std::size_t most, const st
   if (!rows) return report_error(rows.error());
   fmt::print("{}", json ? audit::rows_as_json_lines(*rows) : audit::format_rows(*rows));
   if (rows->size() == most) {
-    fmt::print(stderr, "oncelatch: older rows are not shown; the newest {} are\n  try: oncelatch audit list --most {}\n", most, most * 10);
+    fmt::print(stderr,
+               "oncelatch: older rows are not shown; the newest {} are\n  try: oncelatch audit list --most {}\n", most,
+               most * 10);
   }
   return 0;
 }
@@ -50,7 +52,8 @@ int audit_verify(const std::vector<std::string>& environment) {
     fmt::print("altered at {} ({} rows read)\n", report->altered_at, report->rows);
     return 4;
   }
-  for (const std::string& one : report->incomplete_sessions) fmt::print("incomplete: {} has no session_end (running, or cut)\n", one);
+  for (const std::string& one : report->incomplete_sessions)
+    fmt::print("incomplete: {} has no session_end (running, or cut)\n", one);
   fmt::print("{} rows, every chain fits\n", report->rows);
   return report->incomplete_sessions.empty() ? 0 : 2;
 }

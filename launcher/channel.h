@@ -4,10 +4,10 @@
 //   front.send({{"kind", "end"}, {"signal", 15}});
 //   for (;;) { Channel::Message got = back.receive(); ... }
 //
-// Kinds to the supervisor: end {signal}, client_gone {}, detach {}. To the front end: ready {session}, failed {message, exit},
-// event {…}, running {}, ended {exit, reason}.
-// Ownership: owns its descriptor. Threads: one an end. Never blocks. Failure: a full or closed peer loses the message (send
-// returns false); receive tells closed apart from nothing. After fork: close the end you don't use.
+// Kinds to the supervisor: end {signal}, client_gone {}, detach {}. To the front end: ready {session}, failed {message,
+// exit}, event {…}, running {}, ended {exit, reason}. Ownership: owns its descriptor. Threads: one an end. Never
+// blocks. Failure: a full or closed peer loses the message (send returns false); receive tells closed apart from
+// nothing. After fork: close the end you don't use.
 #pragma once
 
 #include <optional>

@@ -2,7 +2,8 @@
 //
 //   return doctor(json, caller_environment());
 //
-// Ownership: none. Threads: one. Failure: a message on stderr and a documented exit code. Everything printed is escaped.
+// Ownership: none. Threads: one. Failure: a message on stderr and a documented exit code. Everything printed is
+// escaped.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,8 @@ namespace oncelatch::launcher {
 [[nodiscard]] int doctor(bool json);
 [[nodiscard]] int approvals_list(bool json, const std::vector<std::string>& environment);
 [[nodiscard]] int approvals_answer(const std::string& id, bool accept, const std::vector<std::string>& environment);
-[[nodiscard]] int audit_list(bool json, const std::string& session, std::size_t most, const std::vector<std::string>& environment);
+[[nodiscard]] int audit_list(bool json, const std::string& session, std::size_t most,
+                             const std::vector<std::string>& environment);
 // 0 every chain fits, 2 a session without its end, 4 a row was altered.
 [[nodiscard]] int audit_verify(const std::vector<std::string>& environment);
 [[nodiscard]] int demo(bool watch, const std::vector<std::string>& environment);

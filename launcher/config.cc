@@ -28,11 +28,13 @@ std::string real_path(const std::string& path) {
   return ::realpath(path.c_str(), buffer) != nullptr ? std::string(buffer) : std::string();
 }
 
-std::string shown(const std::string& text) { return escape_for_display(text, 400); }
+std::string shown(const std::string& text) {
+  return escape_for_display(text, 400);
+}
 
 bool is_or_contains(const std::string& outer, const std::string& inner) {
-  return outer == inner || (inner.size() > outer.size() && inner.compare(0, outer.size(), outer) == 0 &&
-                            inner[outer.size()] == '/');
+  return outer == inner ||
+         (inner.size() > outer.size() && inner.compare(0, outer.size(), outer) == 0 && inner[outer.size()] == '/');
 }
 
 std::string find_home(const std::vector<std::string>& environment) {
@@ -52,17 +54,21 @@ Result<std::string> find_workspace(const RunOptions& options, const std::string&
   }
   struct stat info {};
   if (::stat(real.c_str(), &info) != 0) return fail_errno("workspace", shown(real), errno);
-  if (!S_ISDIR(info.st_mode)) return fail("workspace", shown(real), "is not a directory", "name a directory with --workspace DIR");
+  if (!S_ISDIR(info.st_mode))
+    return fail("workspace", shown(real), "is not a directory", "name a directory with --workspace DIR");
   if (real == "/") {
     return fail("workspace", "/", "the whole file system can't be a workspace: the agent could write everywhere",
                 "start in the repository, or name it with --workspace DIR");
   }
   if (!home.empty() && is_or_contains(real, home)) {
-    return fail("workspace", shown(real), "is your home directory or holds it: keys and settings would be open to the agent",
+    return fail("workspace", shown(real),
+                "is your home directory or holds it: keys and settings would be open to the agent",
                 "use a directory below it, such as the repository, with --workspace DIR");
   }
-  for (const char* system : {"/usr", "/etc", "/bin", "/lib", "/lib64", "/sbin", "/dev", "/proc", "/sys", "/run", "/boot", "/var"}) {
-    if (real == system) return fail("workspace", shown(real), "is a system directory", "name the repository with --workspace DIR");
+  for (const char* system :
+       {"/usr", "/etc", "/bin", "/lib", "/lib64", "/sbin", "/dev", "/proc", "/sys", "/run", "/boot", "/var"}) {
+    if (real == system)
+      return fail("workspace", shown(real), "is a system directory", "name the repository with --workspace DIR");
   }
   return real;
 }
@@ -73,9 +79,11 @@ Result<policy::Rules> load_rules(const std::string& path) {
   if (!file) return fail_errno("policy", shown(path), errno, "name a readable policy file with --policy FILE");
   struct stat info {};
   if (::fstat(file.get(), &info) != 0) return fail_errno("policy", shown(path), errno);
-  if (!S_ISREG(info.st_mode)) return fail("policy", shown(path), "is not a regular file", "name a policy file with --policy FILE");
+  if (!S_ISREG(info.st_mode))
+    return fail("policy", shown(path), "is not a regular file", "name a policy file with --policy FILE");
   if (info.st_uid != ::geteuid() && info.st_uid != 0) {
-    return fail("policy", shown(path), fmt::format("belongs to another user (uid {})", info.st_uid), "use a file of your own");
+    return fail("policy", shown(path), fmt::format("belongs to another user (uid {})", info.st_uid),
+                "use a file of your own");
   }
   if ((info.st_mode & 022) != 0) {
     return fail("policy", shown(path), "others can write it", fmt::format("chmod go-w {}", shown(path)));
@@ -125,7 +133,8 @@ Status check_outside_workspace(const LaunchConfig& config, const std::string& pa
     if (slash == std::string::npos) break;
   }
   if (!is_or_contains(config.workspace, real)) return {};
-  return fail("workspace", shown(config.workspace), what + " lies in it (" + shown(path) + "), where the agent may write", try_next);
+  return fail("workspace", shown(config.workspace),
+              what + " lies in it (" + shown(path) + "), where the agent may write", try_next);
 }
 
 namespace {
@@ -147,13 +156,15 @@ Result<LaunchConfig> resolve_config(const RunOptions& options, std::vector<std::
   if (config.agent == nullptr) {
     std::vector<std::string_view> known = agent_names();
     std::string near = nearest_word(options.agent, known);
-    return fail("agent", shown(options.agent), "unknown agent", near.empty() ? "oncelatch run kiro" : "did you mean " + near + "?");
+    return fail("agent", shown(options.agent), "unknown agent",
+                near.empty() ? "oncelatch run kiro" : "did you mean " + near + "?");
   }
   TRY(check_arguments(*config.agent, options.arguments));
   config.real_home = find_home(config.environment);
   config.workspace = TRY(find_workspace(options, config.real_home));
   if (!options.policy.empty()) {
-    TRY(check_outside_workspace(config, options.policy, "the policy", "keep it outside, for example in ~/.config/oncelatch/"));
+    TRY(check_outside_workspace(config, options.policy, "the policy",
+                                "keep it outside, for example in ~/.config/oncelatch/"));
   }
   config.rules = TRY(load_rules(options.policy));
   config.program = TRY(find_program(*config.agent, options, config.environment));

@@ -2,8 +2,8 @@
 //
 //   LaunchConfig config = TRY(resolve_config(options, caller_environment()));
 //
-// Ownership: a value. Threads: any. Failure: Error whose stage names the part ("workspace", "policy", "agent"); nothing was
-// started or written. After fork: allocates.
+// Ownership: a value. Threads: any. Failure: Error whose stage names the part ("workspace", "policy", "agent"); nothing
+// was started or written. After fork: allocates.
 #pragma once
 
 #include <sys/types.h>
@@ -21,19 +21,20 @@ namespace oncelatch::launcher {
 struct LaunchConfig {
   const AgentProfile* agent = nullptr;
   RunOptions options;
-  std::string workspace;      // absolute real path
-  std::string real_home;      // the caller's home, real path; empty when unknown
-  std::string program;        // the agent's program file as named or found in PATH
+  std::string workspace;  // absolute real path
+  std::string real_home;  // the caller's home, real path; empty when unknown
+  std::string program;    // the agent's program file as named or found in PATH
   policy::Rules rules;
   std::vector<std::string> environment;  // the caller's
-  bool git_is_file = false;   // the workspace's .git is a file (linked worktree, submodule): it names where git looks
-  uid_t uid = 0;              // whom the confined processes run as: the caller, or for root the workspace's owner
+  bool git_is_file = false;  // the workspace's .git is a file (linked worktree, submodule): it names where git looks
+  uid_t uid = 0;             // whom the confined processes run as: the caller, or for root the workspace's owner
   gid_t gid = 0;
 };
 
-// Refuses a workspace that holds `path` (a file or directory of ours, existing or not yet), where the agent could change it.
-[[nodiscard]] Status check_outside_workspace(const LaunchConfig& config, const std::string& path, const std::string& what,
-                                             const std::string& try_next);
+// Refuses a workspace that holds `path` (a file or directory of ours, existing or not yet), where the agent could
+// change it.
+[[nodiscard]] Status check_outside_workspace(const LaunchConfig& config, const std::string& path,
+                                             const std::string& what, const std::string& try_next);
 
 [[nodiscard]] Result<LaunchConfig> resolve_config(const RunOptions& options, std::vector<std::string> environment);
 

@@ -101,7 +101,8 @@ class Story {
   void decided(const Json& event) {
     const Json* reasons = json_array(event, "reasons");
     std::string why;
-    if (reasons != nullptr && !reasons->empty()) why = " (rule " + field((*reasons)[0], "rule") + ": " + field((*reasons)[0], "text") + ")";
+    if (reasons != nullptr && !reasons->empty())
+      why = " (rule " + field((*reasons)[0], "rule") + ": " + field((*reasons)[0], "text") + ")";
     line("   " + field(event, "title") + "\n      policy says " + field(event, "decision") + why);
   }
 
@@ -116,7 +117,8 @@ class Story {
 
   void ended(const Json& event) {
     if (field(event, "outcome") == "confirmed") ++confirmed_;
-    line("      " + std::string(field(event, "verdict") == "accept" ? "accepted" : "declined") + ", and the agent's own record says so: " + field(event, "outcome") + "\n");
+    line("      " + std::string(field(event, "verdict") == "accept" ? "accepted" : "declined") +
+         ", and the agent's own record says so: " + field(event, "outcome") + "\n");
   }
 
   std::vector<std::string> environment_;
@@ -126,13 +128,24 @@ class Story {
   bool started_ = false;
 };
 
-Result<Process> start_session(const DemoScene& scene, const std::vector<std::string>& environment, bool watch, int events) {
+Result<Process> start_session(const DemoScene& scene, const std::vector<std::string>& environment, bool watch,
+                              int events) {
   Fd errors(::open(scene.path("errors.txt").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND, 0600));
   Spawn spawn;
   spawn.path = own_program();
-  spawn.argv = {"oncelatch",   "run",         "kiro",     "--cli-path", TRY(sandbox::find_companion("oncelatch-demo-agent")),
-                "--workspace", scene.path("repository"), "--policy", scene.path("policy.yaml"), "--events", "fd:3",
-                "--report",    scene.path("report.json")};
+  spawn.argv = {"oncelatch",
+                "run",
+                "kiro",
+                "--cli-path",
+                TRY(sandbox::find_companion("oncelatch-demo-agent")),
+                "--workspace",
+                scene.path("repository"),
+                "--policy",
+                scene.path("policy.yaml"),
+                "--events",
+                "fd:3",
+                "--report",
+                scene.path("report.json")};
   spawn.environment = environment;
   spawn.keep = {{3, events}};
   if (watch) spawn.keep.insert({{0, 0}, {1, 1}, {2, 2}});
@@ -168,7 +181,8 @@ bool tell_what_the_sandbox_stopped(const DemoScene& scene, Story& story) {
   story.line("4. Then it tried two things without asking. The sandbox alone stood in the way:");
   story.line("   read the private key in the home:   " + scene.text("repository/attempt-key.txt"));
   story.line("   plant a git hook in the repository: " + scene.text("repository/attempt-hook.txt"));
-  story.line(std::string("   the key was ") + (key_safe ? "not read" : "READ") + ", the hook was " + (hook_safe ? "not planted" : "PLANTED") + "\n");
+  story.line(std::string("   the key was ") + (key_safe ? "not read" : "READ") + ", the hook was " +
+             (hook_safe ? "not planted" : "PLANTED") + "\n");
   return key_safe && hook_safe;
 }
 
@@ -189,7 +203,8 @@ Result<int> play(bool watch, const std::vector<std::string>& caller) {
   ExitStatus status = TRY(session.wait(milliseconds(16'000)));
   story.release();
   if (!story.session_started()) {
-    story.line("The agent was not started, so nothing was tried. What the launcher said:\n" + indented(scene.lines("errors.txt")));
+    story.line("The agent was not started, so nothing was tried. What the launcher said:\n" +
+               indented(scene.lines("errors.txt")));
     return status.shell_code() == 0 ? kExitLauncher : status.shell_code();
   }
   if (status.shell_code() != 0) story.line("The session's own words:\n" + indented(scene.lines("errors.txt")));
@@ -197,8 +212,8 @@ Result<int> play(bool watch, const std::vector<std::string>& caller) {
   story.line("5. The record (oncelatch audit list):");
   story.line(indented(story.as_person({"audit", "list"})));
   bool note = scene.exists("repository/NOTE.md");
-  story.line(fmt::format("The agent ended with exit code {}. {} of 3 prompts answered and confirmed; NOTE.md was {}.", status.shell_code(),
-                         story.confirmed(), note ? "made, as a person had allowed" : "not made"));
+  story.line(fmt::format("The agent ended with exit code {}. {} of 3 prompts answered and confirmed; NOTE.md was {}.",
+                         status.shell_code(), story.confirmed(), note ? "made, as a person had allowed" : "not made"));
   story.line("Next: oncelatch doctor, then oncelatch run kiro --policy FILE in a repository of yours.");
   return in_time && held && note && story.confirmed() == 3 && status.shell_code() == 0 ? 0 : kExitLauncher;
 }
@@ -206,7 +221,8 @@ Result<int> play(bool watch, const std::vector<std::string>& caller) {
 }  // namespace
 
 int demo(bool watch, const std::vector<std::string>& environment) {
-  if (watch && !has_terminal()) return report_error({"demo", "--watch", "needs a terminal", "oncelatch demo without --watch", 0});
+  if (watch && !has_terminal())
+    return report_error({"demo", "--watch", "needs a terminal", "oncelatch demo without --watch", 0});
   Result<int> code = play(watch, environment);
   return code ? *code : report_error(code.error());
 }

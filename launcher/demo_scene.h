@@ -1,9 +1,11 @@
-// The stage of `oncelatch demo`: a scratch repository, a made-up home with a key in it, a policy, and what the demo agent does.
+// The stage of `oncelatch demo`: a scratch repository, a made-up home with a key in it, a policy, and what the demo
+// agent does.
 //
 //   DemoScene scene = TRY(DemoScene::make(watch));
 //   run(scene.environment(caller), scene.repository(), scene.policy());
 //
-// Ownership: owns the scratch directory below /tmp and removes it. Threads: one. Failure: Error with the path. After fork: no.
+// Ownership: owns the scratch directory below /tmp and removes it. Threads: one. Failure: Error with the path. After
+// fork: no.
 #pragma once
 
 #include <string>

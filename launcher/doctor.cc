@@ -19,7 +19,8 @@ std::vector<sandbox::Fact> program_facts() {
                    tmux ? "" : tmux.error().try_next});
   for (const char* name : {"oncelatch-exec", "oncelatch-relay"}) {
     Result<std::string> path = sandbox::find_companion(name);
-    facts.push_back({name, static_cast<bool>(path), true, path ? *path : path.error().what, path ? "" : path.error().try_next});
+    facts.push_back(
+        {name, static_cast<bool>(path), true, path ? *path : path.error().what, path ? "" : path.error().try_next});
   }
   return facts;
 }
@@ -58,11 +59,13 @@ int doctor(bool json) {
     fmt::print("{}\n", dump_json(body));
     return ready ? 0 : kExitGuarantee;
   }
-  fmt::print("kernel {}, Landlock ABI {}, tier: {}\n\n", host.kernel, host.landlock_abi, sandbox::tier_name(host.tier()));
+  fmt::print("kernel {}, Landlock ABI {}, tier: {}\n\n", host.kernel, host.landlock_abi,
+             sandbox::tier_name(host.tier()));
   print_facts(host.facts);
   print_facts(programs);
   print_guarantees(host);
-  fmt::print("\n{}\n", ready ? "Ready: oncelatch run will confine the agent with all of this." : "Not ready: oncelatch run refuses until what is MISSING is there.");
+  fmt::print("\n{}\n", ready ? "Ready: oncelatch run will confine the agent with all of this."
+                             : "Not ready: oncelatch run refuses until what is MISSING is there.");
   return ready ? 0 : kExitGuarantee;
 }
 

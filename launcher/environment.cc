@@ -10,10 +10,12 @@
 namespace oncelatch::launcher {
 namespace {
 
-constexpr std::string_view kAllowed[] = {"USER", "LOGNAME", "COLORTERM", "NO_COLOR", "LANG", "LC_ALL", "LC_CTYPE", "TZ"};
-// They name files on the host that are not in the view: passing the name alone would only break the agent's own look-up.
-constexpr std::string_view kLocators[] = {"AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "AWS_WEB_IDENTITY_TOKEN_FILE",
-                                          "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"};
+constexpr std::string_view kAllowed[] = {"USER", "LOGNAME", "COLORTERM", "NO_COLOR",
+                                         "LANG", "LC_ALL",  "LC_CTYPE",  "TZ"};
+// They name files on the host that are not in the view: passing the name alone would only break the agent's own
+// look-up.
+constexpr std::string_view kLocators[] = {"AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE",
+                                          "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"};
 // Not secret, but the credentials are of no use without them.
 constexpr std::string_view kRegions[] = {"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"};
 constexpr const char* kSystemPath = "/usr/local/bin:/usr/bin:/bin";
@@ -68,9 +70,10 @@ std::vector<std::string> agent_environment(const std::vector<std::string>& calle
     result.push_back(entry);
   }
   if (!utf8) {
-    result.erase(std::remove_if(result.begin(), result.end(),
-                                [](const std::string& e) { return e.rfind("LC_ALL=", 0) == 0 || e.rfind("LANG=", 0) == 0; }),
-                 result.end());
+    result.erase(
+        std::remove_if(result.begin(), result.end(),
+                       [](const std::string& e) { return e.rfind("LC_ALL=", 0) == 0 || e.rfind("LANG=", 0) == 0; }),
+        result.end());
     result.insert(result.end(), {"LANG=C.UTF-8", "LC_ALL=C.UTF-8"});
   }
   result.push_back("HOME=" + inside.home);

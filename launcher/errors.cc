@@ -12,7 +12,8 @@ namespace oncelatch::launcher {
 namespace {
 
 bool is_configuration(std::string_view stage) {
-  for (std::string_view one : {"policy", "workspace", "agent", "events", "report", "command line", "json", "yaml", "approvals", "attach", "home"}) {
+  for (std::string_view one : {"policy", "workspace", "agent", "events", "report", "command line", "json", "yaml",
+                               "approvals", "attach", "home"}) {
     if (stage == one) return true;
   }
   return false;
@@ -31,11 +32,16 @@ int exit_code_for(const Error& error) {
 
 const char* exit_reason_for(const Error& error) {
   switch (exit_code_for(error)) {
-    case kExitGuarantee: return "guarantee-unavailable";
-    case kExitConfiguration: return "configuration-refused";
-    case kExitNotFound: return "not-found";
-    case kExitNotExecutable: return "not-executable";
-    default: return "launcher-fault";
+    case kExitGuarantee:
+      return "guarantee-unavailable";
+    case kExitConfiguration:
+      return "configuration-refused";
+    case kExitNotFound:
+      return "not-found";
+    case kExitNotExecutable:
+      return "not-executable";
+    default:
+      return "launcher-fault";
   }
 }
 

@@ -10,7 +10,8 @@
 namespace oncelatch::launcher {
 
 [[nodiscard]] int exit_code_for(const Error& error);
-// Name of the class for --report: configuration-refused, guarantee-unavailable, not-found, not-executable, launcher-fault.
+// Name of the class for --report: configuration-refused, guarantee-unavailable, not-found, not-executable,
+// launcher-fault.
 [[nodiscard]] const char* exit_reason_for(const Error& error);
 // Prints "oncelatch: stage: object: what" and "  try: …" to stderr; returns the exit code.
 int report_error(const Error& error);

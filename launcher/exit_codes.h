@@ -1,5 +1,5 @@
-// Exit codes are interface (DESIGN section 1, oncelatch(1)). The agent may use the same numbers: --report says which it was.
-// Ownership, threads, failure: constants.
+// Exit codes are interface (DESIGN section 1, oncelatch(1)). The agent may use the same numbers: --report says which it
+// was. Ownership, threads, failure: constants.
 #pragma once
 
 namespace oncelatch::launcher {

@@ -1,5 +1,5 @@
-// The supervisor's view of its front ends: the one that started it (its life is the session's, until it detaches) and those
-// that attached later.
+// The supervisor's view of its front ends: the one that started it (its life is the session's, until it detaches) and
+// those that attached later.
 //
 //   FrontEnds fronts(std::move(first), std::move(listener));
 //   FrontEnds::Wish wish = fronts.handle_ready(session_running);

@@ -2,8 +2,8 @@
 //
 //   TRY(make_home(session_fd, config, plan));   // <session>/home and <session>/record.jsonl
 //
-// Ownership: the session directory owns what is made and removes it. Threads: one. Failure: Error with the path; what was made
-// is removed with the session. After fork: allocates and starts git.
+// Ownership: the session directory owns what is made and removes it. Threads: one. Failure: Error with the path; what
+// was made is removed with the session. After fork: allocates and starts git.
 #pragma once
 
 #include <string>
@@ -18,8 +18,8 @@ namespace oncelatch::launcher {
 [[nodiscard]] Status make_home(int session, const LaunchConfig& config);
 // Makes the recorder file, 0600, owned by config.uid, and opens it for reading.
 [[nodiscard]] Result<Fd> make_recorder(int session, const LaunchConfig& config);
-// ".gitconfig" with the caller's user.name and user.email (from the global configuration, never the repository's) and the
-// workspace as a safe directory.
+// ".gitconfig" with the caller's user.name and user.email (from the global configuration, never the repository's) and
+// the workspace as a safe directory.
 [[nodiscard]] std::string git_configuration(const LaunchConfig& config);
 
 }  // namespace oncelatch::launcher

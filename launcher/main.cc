@@ -11,15 +11,24 @@ int main(int argc, char** argv) {
   if (parsed.exit_now) return *parsed.exit_now;
   std::vector<std::string> environment = caller_environment();
   switch (parsed.command) {
-    case Command::run: return run(parsed.run, std::move(environment));
-    case Command::attach: return attach(parsed.id, std::move(environment));
-    case Command::approvals_list: return approvals_list(parsed.json, environment);
-    case Command::approvals_accept: return approvals_answer(parsed.id, true, environment);
-    case Command::approvals_decline: return approvals_answer(parsed.id, false, environment);
-    case Command::audit_list: return audit_list(parsed.json, parsed.id, parsed.most, environment);
-    case Command::audit_verify: return audit_verify(environment);
-    case Command::doctor: return doctor(parsed.json);
-    case Command::demo: return demo(parsed.watch, environment);
+    case Command::run:
+      return run(parsed.run, std::move(environment));
+    case Command::attach:
+      return attach(parsed.id, std::move(environment));
+    case Command::approvals_list:
+      return approvals_list(parsed.json, environment);
+    case Command::approvals_accept:
+      return approvals_answer(parsed.id, true, environment);
+    case Command::approvals_decline:
+      return approvals_answer(parsed.id, false, environment);
+    case Command::audit_list:
+      return audit_list(parsed.json, parsed.id, parsed.most, environment);
+    case Command::audit_verify:
+      return audit_verify(environment);
+    case Command::doctor:
+      return doctor(parsed.json);
+    case Command::demo:
+      return demo(parsed.watch, environment);
   }
   return kExitLauncher;
 }

@@ -23,17 +23,24 @@ std::vector<std::string> split_arguments(int argc, const char* const* argv, std:
 
 // An empty value is an unset variable of somebody's script: it must not switch a protection off.
 CLI::Option* must_have_text(CLI::Option* option) {
-  return option->check([](const std::string& text) { return text.empty() ? std::string("must not be empty") : std::string(); });
+  return option->check(
+      [](const std::string& text) { return text.empty() ? std::string("must not be empty") : std::string(); });
 }
 
 void add_run(CLI::App& app, ParsedCommand& parsed) {
-  CLI::App* run = app.add_subcommand("run", "Start an agent, confined, and answer its prompts from a policy or a person");
+  CLI::App* run =
+      app.add_subcommand("run", "Start an agent, confined, and answer its prompts from a policy or a person");
   run->add_option("agent", parsed.run.agent, "The agent: kiro")->required();
-  must_have_text(run->add_option("--cli-path", parsed.run.cli_path, "The agent's program (default: looked up in PATH)"));
-  must_have_text(run->add_option("--sha256", parsed.run.sha256, "Digest that the program must have, 64 hexadecimal digits"));
-  must_have_text(run->add_option("--workspace", parsed.run.workspace, "The directory the agent may write in (default: the current one)"));
-  must_have_text(run->add_option("--policy", parsed.run.policy, "Permission policy, YAML (default: every prompt is asked)"));
-  run->add_flag("--unattended", parsed.run.unattended, "Nobody is there: what policy leaves open is declined; exit code 120");
+  must_have_text(
+      run->add_option("--cli-path", parsed.run.cli_path, "The agent's program (default: looked up in PATH)"));
+  must_have_text(
+      run->add_option("--sha256", parsed.run.sha256, "Digest that the program must have, 64 hexadecimal digits"));
+  must_have_text(run->add_option("--workspace", parsed.run.workspace,
+                                 "The directory the agent may write in (default: the current one)"));
+  must_have_text(
+      run->add_option("--policy", parsed.run.policy, "Permission policy, YAML (default: every prompt is asked)"));
+  run->add_flag("--unattended", parsed.run.unattended,
+                "Nobody is there: what policy leaves open is declined; exit code 120");
   must_have_text(run->add_option("--report", parsed.run.report, "Write a JSON report of the whole run to this file"));
   must_have_text(run->add_option("--events", parsed.run.events, "Write JSON lines as things happen: a file, or fd:N"));
   run->footer("Arguments after -- go to the agent. Detach with C-] d, come back with: oncelatch attach");
@@ -60,7 +67,8 @@ void add_audit(CLI::App& app, ParsedCommand& parsed) {
   CLI::App* list = audit->add_subcommand("list", "Decisions, reasons, delivery and outcome");
   list->add_flag("--json", parsed.json, "One JSON object a line");
   list->add_option("--session", parsed.id, "Only this session");
-  list->add_option("--most", parsed.most, "At most so many of the newest rows (default 1000)")->check(CLI::Range(1, 10'000'000));
+  list->add_option("--most", parsed.most, "At most so many of the newest rows (default 1000)")
+      ->check(CLI::Range(1, 10'000'000));
   list->callback([&parsed] { parsed.command = Command::audit_list; });
   CLI::App* verify = audit->add_subcommand("verify", "Recompute every session's hash chain");
   verify->callback([&parsed] { parsed.command = Command::audit_verify; });
@@ -83,8 +91,9 @@ void add_rest(CLI::App& app, ParsedCommand& parsed) {
 ParsedCommand parse_command_line(int argc, const char* const* argv) {
   ParsedCommand parsed;
   std::vector<std::string> arguments = split_arguments(argc, argv, parsed.run.arguments);
-  CLI::App app("oncelatch runs an AI coding CLI so that it can do nothing that was not allowed, once, by somebody entitled to.",
-               "oncelatch");
+  CLI::App app(
+      "oncelatch runs an AI coding CLI so that it can do nothing that was not allowed, once, by somebody entitled to.",
+      "oncelatch");
   app.set_version_flag("--version", std::string("oncelatch ") + kVersion);
   app.require_subcommand(1);
   app.failure_message(CLI::FailureMessage::simple);

@@ -3,8 +3,8 @@
 //   ParsedCommand parsed = parse_command_line(argc, argv);
 //   if (parsed.exit_now) return *parsed.exit_now;      // --help, --version, or a usage error that was already printed
 //
-// Ownership: values. Threads: any. Failure: usage errors are printed to stderr with the command that shows help; exit code 122.
-// After fork: allocates.
+// Ownership: values. Threads: any. Failure: usage errors are printed to stderr with the command that shows help; exit
+// code 122. After fork: allocates.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,17 @@
 
 namespace oncelatch::launcher {
 
-enum class Command { run, attach, approvals_list, approvals_accept, approvals_decline, audit_list, audit_verify, doctor, demo };
+enum class Command {
+  run,
+  attach,
+  approvals_list,
+  approvals_accept,
+  approvals_decline,
+  audit_list,
+  audit_verify,
+  doctor,
+  demo
+};
 
 struct RunOptions {
   std::string agent;
@@ -23,8 +33,8 @@ struct RunOptions {
   std::string workspace;  // empty: the current directory
   std::string policy;     // empty: no rules, everything is asked
   bool unattended = false;
-  std::string report;     // file for the JSON report
-  std::string events;     // file for JSON lines, or fd:N
+  std::string report;                  // file for the JSON report
+  std::string events;                  // file for JSON lines, or fd:N
   std::vector<std::string> arguments;  // after "--", for the agent
 };
 
@@ -32,10 +42,10 @@ struct ParsedCommand {
   std::optional<int> exit_now;
   Command command = Command::doctor;
   RunOptions run;
-  std::string id;       // approvals accept|decline, attach, audit list --session
+  std::string id;  // approvals accept|decline, attach, audit list --session
   bool json = false;
   std::size_t most = 1000;  // audit list: newest rows
-  bool watch = false;   // demo
+  bool watch = false;       // demo
 };
 
 [[nodiscard]] ParsedCommand parse_command_line(int argc, const char* const* argv);

@@ -6,9 +6,12 @@ namespace oncelatch::launcher {
 namespace {
 
 // What of the repository's git directory would run on the host later. The creation guard covers what doesn't exist yet.
-constexpr std::string_view kGitProtected[] = {".git/hooks", ".git/config", ".git/info", ".git/modules", ".git/config.worktree"};
+constexpr std::string_view kGitProtected[] = {".git/hooks", ".git/config", ".git/info", ".git/modules",
+                                              ".git/config.worktree"};
 
-std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+std::string base_name(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
 
 void add_covers(sandbox::SandboxPlan& plan, const AgentProfile& agent, bool git_is_file) {
   for (std::string_view hidden : agent.hidden) {

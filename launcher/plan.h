@@ -1,4 +1,5 @@
-// LaunchConfig -> LaunchPlan: everything that will be mounted, passed and started, as one value, before anything happens.
+// LaunchConfig -> LaunchPlan: everything that will be mounted, passed and started, as one value, before anything
+// happens.
 //
 //   LaunchPlan plan = make_plan(config, session_path, artifact_path);
 //

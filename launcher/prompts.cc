@@ -45,9 +45,11 @@ void Prompts::decided(const policy::PromptId& prompt, const policy::PermissionRe
                {"floor", decision.floor}};
   if (!only_terminal.empty()) body["only_terminal"] = only_terminal;
   if (decider != policy::Decider::nobody) {
-    body["verdict"] = policy::verdict_name(decision.effect == policy::Effect::allow ? policy::Verdict::accept : policy::Verdict::decline);
+    body["verdict"] = policy::verdict_name(decision.effect == policy::Effect::allow ? policy::Verdict::accept
+                                                                                    : policy::Verdict::decline);
   }
-  bool refused = decision.effect == policy::Effect::deny || (setup_.unattended && decision.effect != policy::Effect::allow);
+  bool refused =
+      decision.effect == policy::Effect::deny || (setup_.unattended && decision.effect != policy::Effect::allow);
   denied_ = denied_ || refused;
   ++count_;
   if (open_.size() < kMostOpen) open_[prompt.local_id] = body;
@@ -57,7 +59,8 @@ void Prompts::decided(const policy::PromptId& prompt, const policy::PermissionRe
     card.working_directory = setup_.working_directory;
     setup_.broker->offer(std::move(card));
   }
-  if (setup_.unattended && !only_terminal.empty()) stuck_ = public_id(prompt) + " can only be answered in the terminal: " + only_terminal;
+  if (setup_.unattended && !only_terminal.empty())
+    stuck_ = public_id(prompt) + " can only be answered in the terminal: " + only_terminal;
   tell(waiting ? "waiting_for_permission" : "decided", std::move(body));
 }
 
@@ -66,12 +69,16 @@ void Prompts::answered(const std::string& local_id, policy::Verdict verdict) {
   if (found == open_.end()) return;
   found->second["decider"] = policy::decider_name(policy::Decider::person);
   found->second["verdict"] = policy::verdict_name(verdict);
-  tell("answered", {{"id", found->second["id"]}, {"title", found->second["title"]}, {"verdict", policy::verdict_name(verdict)}, {"decider", "person"}});
+  tell("answered", {{"id", found->second["id"]},
+                    {"title", found->second["title"]},
+                    {"verdict", policy::verdict_name(verdict)},
+                    {"decider", "person"}});
 }
 
 void Prompts::ended(const policy::PromptId& prompt, policy::Outcome outcome, const std::string& detail) {
   setup_.broker->withdraw(prompt.local_id, detail);
-  if (setup_.unattended && outcome == policy::Outcome::failed) stuck_ = public_id(prompt) + " could not be answered: " + detail;
+  if (setup_.unattended && outcome == policy::Outcome::failed)
+    stuck_ = public_id(prompt) + " could not be answered: " + detail;
   Json body = {{"id", public_id(prompt)}, {"outcome", policy::outcome_name(outcome)}, {"detail", detail}};
   auto found = open_.find(prompt.local_id);
   if (found != open_.end()) {

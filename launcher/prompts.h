@@ -3,8 +3,8 @@
 //   Prompts prompts(setup);      // the mirror's listener
 //   for (const Answer& answer : broker.handle_ready()) mirror.answer(...)
 //
-// Ownership: everything in PromptsSetup is the supervisor's and outlives it. Threads: one. Failure: none of its own; what can't
-// be told is lost, the record (audit) is written by the mirror before. After fork: no.
+// Ownership: everything in PromptsSetup is the supervisor's and outlives it. Threads: one. Failure: none of its own;
+// what can't be told is lost, the record (audit) is written by the mirror before. After fork: no.
 #pragma once
 
 #include <cstddef>
@@ -36,8 +36,9 @@ class Prompts final : public elicitation::MirrorListener {
  public:
   explicit Prompts(PromptsSetup setup) : setup_(std::move(setup)) {}
 
-  void decided(const policy::PromptId& prompt, const policy::PermissionRequest& request, const policy::Decision& decision,
-               policy::Decider decider, bool waiting, const std::string& only_terminal) override;
+  void decided(const policy::PromptId& prompt, const policy::PermissionRequest& request,
+               const policy::Decision& decision, policy::Decider decider, bool waiting,
+               const std::string& only_terminal) override;
   void ended(const policy::PromptId& prompt, policy::Outcome outcome, const std::string& detail) override;
   void stopped(const std::string& reason) override;
 
@@ -58,8 +59,8 @@ class Prompts final : public elicitation::MirrorListener {
   void tell(const std::string& kind, Json body);
 
   PromptsSetup setup_;
-  std::map<std::string, Json> open_;   // by local id
-  std::deque<std::string> ended_;      // as JSON text: a day of prompts stays small
+  std::map<std::string, Json> open_;  // by local id
+  std::deque<std::string> ended_;     // as JSON text: a day of prompts stays small
   std::size_t count_ = 0;
   bool denied_ = false;
   std::string stop_reason_;

@@ -1,6 +1,6 @@
-// oncelatch-relay SOCKET: the only program in tmux's pane. It puts its terminal into raw mode, hands the descriptor to the
-// supervisor over SOCKET and from then on only tells about changes of the window's size. It ends when either side goes away.
-// Exit codes: 0 the supervisor ended, 1 set-up failed.
+// oncelatch-relay SOCKET: the only program in tmux's pane. It puts its terminal into raw mode, hands the descriptor to
+// the supervisor over SOCKET and from then on only tells about changes of the window's size. It ends when either side
+// goes away. Exit codes: 0 the supervisor ended, 1 set-up failed.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>

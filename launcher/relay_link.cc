@@ -17,7 +17,8 @@ Status wait_readable(int fd, std::chrono::milliseconds limit, const char* object
   pollfd one{fd, POLLIN, 0};
   int ready = ::poll(&one, 1, static_cast<int>(limit.count()));
   if (ready > 0) return {};
-  return fail("terminal", object, "the pane's relay did not come", "check that tmux can start programs; run oncelatch doctor");
+  return fail("terminal", object, "the pane's relay did not come",
+              "check that tmux can start programs; run oncelatch doctor");
 }
 
 Result<Fd> receive_descriptor(int connection) {
@@ -29,7 +30,8 @@ Result<Fd> receive_descriptor(int connection) {
   message.msg_iovlen = 1;
   message.msg_control = control;
   message.msg_controllen = sizeof control;
-  if (::recvmsg(connection, &message, MSG_CMSG_CLOEXEC) != 1) return fail_errno("terminal", "relay", errno, {}, "recvmsg");
+  if (::recvmsg(connection, &message, MSG_CMSG_CLOEXEC) != 1)
+    return fail_errno("terminal", "relay", errno, {}, "recvmsg");
   const cmsghdr* header = CMSG_FIRSTHDR(&message);
   if (header == nullptr || header->cmsg_type != SCM_RIGHTS || header->cmsg_len != CMSG_LEN(sizeof(int))) {
     return fail("terminal", "relay", "sent no terminal");

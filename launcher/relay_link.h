@@ -1,11 +1,12 @@
-// The supervisor's end of the pane relay: waits for oncelatch-relay, takes its terminal's descriptor, then hears of size changes.
+// The supervisor's end of the pane relay: waits for oncelatch-relay, takes its terminal's descriptor, then hears of
+// size changes.
 //
 //   RelayLink link = TRY(RelayLink::listen(session_fd, session_path));
 //   ... tmux starts the relay ...
 //   Fd tty = TRY(link.accept_terminal(std::chrono::seconds(5)));
 //
-// Ownership: owns its sockets. Threads: one. Failure: no relay within the limit, another user's process, a message without a
-// descriptor: Error. After fork: no. Source: unix(7), SCM_RIGHTS.
+// Ownership: owns its sockets. Threads: one. Failure: no relay within the limit, another user's process, a message
+// without a descriptor: Error. After fork: no. Source: unix(7), SCM_RIGHTS.
 #pragma once
 
 #include <chrono>

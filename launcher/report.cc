@@ -21,15 +21,20 @@ Result<Fd> open_target(const std::string& target) {
     const char* end = target.data() + target.size();
     auto [rest, error] = std::from_chars(target.data() + 3, end, number);
     int copy = error == std::errc() && rest == end && number >= 0 ? ::fcntl(number, F_DUPFD_CLOEXEC, 3) : -1;
-    if (copy < 0) return fail("events", escape_for_display(target, 100), "no such open descriptor", "--events fd:N with N open, or a file");
+    if (copy < 0)
+      return fail("events", escape_for_display(target, 100), "no such open descriptor",
+                  "--events fd:N with N open, or a file");
     return Fd(copy);
   }
   Fd file(::open(target.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
-  if (!file) return fail_errno("events", escape_for_display(target, 400), errno, "name a file that can be created with --events FILE");
+  if (!file)
+    return fail_errno("events", escape_for_display(target, 400), errno,
+                      "name a file that can be created with --events FILE");
   return file;
 }
 
-// In pieces that a pipe takes whole once it says it has room; a reader that stalls for 100 ms loses the stream, never us.
+// In pieces that a pipe takes whole once it says it has room; a reader that stalls for 100 ms loses the stream, never
+// us.
 bool write_in_time(int fd, std::string_view text) {
   while (!text.empty()) {
     pollfd room{fd, POLLOUT, 0};
@@ -69,7 +74,9 @@ Result<ReportTarget> ReportTarget::open(const std::string& path) {
   std::string shown = escape_for_display(path, 400);
   if (target.name_.empty()) return fail("report", shown, "is a directory", "name a file with --report FILE");
   Result<Fd> directory = open_directory(slash == std::string::npos ? "." : path.substr(0, slash + 1));
-  if (!directory) return fail_errno("report", shown, directory.error().errno_value, "name a file in an existing directory with --report FILE");
+  if (!directory)
+    return fail_errno("report", shown, directory.error().errno_value,
+                      "name a file in an existing directory with --report FILE");
   target.directory_ = std::move(*directory);
   return target;
 }
@@ -77,7 +84,8 @@ Result<ReportTarget> ReportTarget::open(const std::string& path) {
 Status ReportTarget::write(const Json& report, const redact::Redactor& redactor) const {
   std::string text = dump_json(redactor.value(report)) + "\n";
   if (redactor.contains_secret(text)) {
-    return fail("report", escape_for_display(name_, 400), "a credential would be in it; not written", "oncelatch audit list shows the run");
+    return fail("report", escape_for_display(name_, 400), "a credential would be in it; not written",
+                "oncelatch audit list shows the run");
   }
   return write_file_atomic(directory_.get(), name_, text, 0600);
 }

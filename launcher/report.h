@@ -5,8 +5,8 @@
 //   ReportTarget target = TRY(ReportTarget::open("report.json"));
 //   TRY(target.write(report, redactor));
 //
-// Ownership: Events owns its descriptor; the redactor and clock outlive it. Threads: one. Failure: an events file that can't be
-// opened refuses the launch; one that stops taking bytes is closed and said so in the report. After fork: no.
+// Ownership: Events owns its descriptor; the redactor and clock outlive it. Threads: one. Failure: an events file that
+// can't be opened refuses the launch; one that stops taking bytes is closed and said so in the report. After fork: no.
 #pragma once
 
 #include <string>
@@ -23,7 +23,8 @@ class Events {
  public:
   Events() = default;  // goes nowhere
   // `target`: empty, a file name (created 0600, appended) or "fd:N".
-  [[nodiscard]] static Result<Events> open(const std::string& target, const redact::Redactor& redactor, const Clock& clock);
+  [[nodiscard]] static Result<Events> open(const std::string& target, const redact::Redactor& redactor,
+                                           const Clock& clock);
   void emit(const std::string& kind, Json body);
   [[nodiscard]] bool lost() const { return lost_; }
 

@@ -42,7 +42,8 @@ Status check_own_places(const LaunchConfig& config) {
   TRY(check_outside_workspace(config, companion, "oncelatch itself", "install oncelatch outside of it"));
   TRY(check_outside_workspace(config, root.path(), "the session directory", elsewhere));
   if (!config.options.sha256.empty()) return {};
-  return check_outside_workspace(config, config.program, "the agent's program", "pin it with --sha256 HEX, or install it outside");
+  return check_outside_workspace(config, config.program, "the agent's program",
+                                 "pin it with --sha256 HEX, or install it outside");
 }
 
 // Everything that can refuse the launch without leaving a trace.
@@ -57,10 +58,12 @@ Result<SupervisorSetup> check_everything(const RunOptions& options, std::vector<
   if (facts.tier() != sandbox::Tier::full) {
     return Failure(Error{"sandbox", "this machine", facts.missing(), "oncelatch doctor shows every check", ENOTSUP});
   }
-  Result<ReportTarget> report = options.report.empty() ? Result<ReportTarget>(ReportTarget()) : ReportTarget::open(options.report);
+  Result<ReportTarget> report =
+      options.report.empty() ? Result<ReportTarget>(ReportTarget()) : ReportTarget::open(options.report);
   if (!report) return Failure(report.error());
   SessionRoot root = TRY(SessionRoot::open(config.environment));
-  for (const std::string& name : root.sweep()) fmt::print(stderr, "oncelatch: removed what a killed session left: {}\n", name);
+  for (const std::string& name : root.sweep())
+    fmt::print(stderr, "oncelatch: removed what a killed session left: {}\n", name);
   SupervisorSetup setup{std::move(config), TRY(root.create()), std::move(artifact), std::move(facts), Channel(), {}};
   setup.report = std::move(*report);
   return setup;
@@ -71,7 +74,8 @@ int refuse(const RunOptions& options, const std::vector<std::string>& environmen
   if (options.report.empty()) return code;
   Json report = {{"exit", {{"code", code}, {"reason", exit_reason_for(error)}}}, {"error", error.message()}};
   Result<ReportTarget> target = ReportTarget::open(options.report);
-  Status written = target ? target->write(report, redact::Redactor::from_environment(environment)) : Status(Failure(target.error()));
+  Status written =
+      target ? target->write(report, redact::Redactor::from_environment(environment)) : Status(Failure(target.error()));
   if (!written) report_error(written.error());
   return code;
 }
@@ -87,12 +91,16 @@ void size_of_terminal(SupervisorSetup& setup) {
 class FrontEnd {
  public:
   FrontEnd(Channel channel, pid_t supervisor, SessionDirectory session, std::vector<std::string> environment)
-      : channel_(std::move(channel)), supervisor_(supervisor), session_(std::move(session)), environment_(std::move(environment)) {}
+      : channel_(std::move(channel)),
+        supervisor_(supervisor),
+        session_(std::move(session)),
+        environment_(std::move(environment)) {}
 
   int wait() {
     watch_signals();
     while (!code_) {
-      pollfd fds[] = {{channel_.fd(), POLLIN, 0}, {signals_.get(), POLLIN, 0}, {client_ ? client_->pidfd() : -1, POLLIN, 0}};
+      pollfd fds[] = {
+          {channel_.fd(), POLLIN, 0}, {signals_.get(), POLLIN, 0}, {client_ ? client_->pidfd() : -1, POLLIN, 0}};
       int ready = ::poll(fds, 3, ending_ ? kSupervisorEndLimit : -1);
       if (ready == 0 && ending_) ::kill(supervisor_, SIGKILL);  // it had its time; what is inside dies with it
       read_signals();
@@ -143,19 +151,22 @@ class FrontEnd {
       const std::string* text = json_string(message, "message");
       farewell_ = text != nullptr ? *text : "the session could not be started";
     }
-    if (*kind == "failed" || *kind == "ended") code_ = static_cast<int>(json_integer(message, "exit").value_or(kExitLauncher));
+    if (*kind == "failed" || *kind == "ended")
+      code_ = static_cast<int>(json_integer(message, "exit").value_or(kExitLauncher));
     if (*kind == "ended") say_end(message);
     if (code_) ::waitpid(supervisor_, nullptr, 0);
   }
 
   void say_end(const Json& message) {
     const std::string* reason = json_string(message, "reason");
-    if (reason != nullptr && *reason != "the agent ended") farewell_ = "session ended: " + escape_for_display(*reason, 400);
+    if (reason != nullptr && *reason != "the agent ended")
+      farewell_ = "session ended: " + escape_for_display(*reason, 400);
   }
 
   void show_session() {
     if (!has_terminal()) {
-      fmt::print(stderr, "oncelatch: session {} runs; watch it with: oncelatch attach {}\n", session_.id(), session_.id());
+      fmt::print(stderr, "oncelatch: session {} runs; watch it with: oncelatch attach {}\n", session_.id(),
+                 session_.id());
       return;
     }
     Result<AttachedClient> client = AttachedClient::start(session_.path(), environment_);
@@ -188,7 +199,9 @@ class FrontEnd {
     int status = 0;
     ::waitpid(supervisor_, &status, 0);
     Status removed = session_.remove();
-    farewell_ = "supervisor: ended without a word; the agent was ended with it\n  try: oncelatch audit list shows what was recorded";
+    farewell_ =
+        "supervisor: ended without a word; the agent was ended with it\n  try: oncelatch audit list shows what was "
+        "recorded";
     if (!removed) farewell_ += "\n" + removed.error().message();
     code_ = kExitLauncher;
   }
@@ -214,7 +227,8 @@ Result<std::string> choose_session(SessionRoot& root, const std::string& id) {
   std::string list;
   for (const std::string& one : living) list += (list.empty() ? "" : ", ") + one;
   if (living.empty()) return fail("attach", "sessions", "none is running", "oncelatch run kiro");
-  return fail("attach", escape_for_display(id, 100), id.empty() ? "several sessions run" : "no such running session", "one of: " + list);
+  return fail("attach", escape_for_display(id, 100), id.empty() ? "several sessions run" : "no such running session",
+              "one of: " + list);
 }
 
 Result<Channel> connect_front(const std::string& path) {

@@ -2,8 +2,9 @@
 //
 //   return run(options, caller_environment());
 //
-// Ownership: its child is the supervisor; when that dies without cleaning up, the front end removes the session directory.
-// Threads: one. Failure: one clear message on stderr and the exit code of oncelatch(1). After fork: the child is the supervisor.
+// Ownership: its child is the supervisor; when that dies without cleaning up, the front end removes the session
+// directory. Threads: one. Failure: one clear message on stderr and the exit code of oncelatch(1). After fork: the
+// child is the supervisor.
 #pragma once
 
 #include <string>

@@ -30,8 +30,8 @@ std::string new_id() {
   std::time_t now = std::time(nullptr);
   std::tm parts{};
   gmtime_r(&now, &parts);
-  std::string id = fmt::format("{:04}{:02}{:02}-{:02}{:02}{:02}-", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday,
-                               parts.tm_hour, parts.tm_min, parts.tm_sec);
+  std::string id = fmt::format("{:04}{:02}{:02}-{:02}{:02}{:02}-", parts.tm_year + 1900, parts.tm_mon + 1,
+                               parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
   for (int i = 0; i < 4; ++i) id += kLetters[randombytes_uniform(sizeof kLetters - 1)];
   return id;
 }
@@ -122,7 +122,8 @@ bool SessionRoot::is_dead(const std::string& name) const {
   }
   // Between the making of its lock and the taking of it a new one looks dead: only an old one is.
   struct stat info {};
-  bool young = name.rfind(kUnfinished, 0) == 0 && ::fstat(lock->get(), &info) == 0 && std::time(nullptr) - info.st_ctime < 60;
+  bool young =
+      name.rfind(kUnfinished, 0) == 0 && ::fstat(lock->get(), &info) == 0 && std::time(nullptr) - info.st_ctime < 60;
   return !young && ::flock(lock->get(), LOCK_EX | LOCK_NB) == 0;
 }
 

@@ -1,15 +1,16 @@
-// The session's private directory on the host: <runtime>/oncelatch/<session id>/, mode 0700, held by a lock as long as its
-// supervisor lives.
+// The session's private directory on the host: <runtime>/oncelatch/<session id>/, mode 0700, held by a lock as long as
+// its supervisor lives.
 //
 //   SessionRoot root = TRY(SessionRoot::open(environment));
 //   root.sweep();                                        // leftovers of killed launchers
 //   SessionDirectory session = TRY(root.create());
 //   TRY(write_file_atomic(session.fd(), "x", "", 0600));
 //
-// Runtime directory: $XDG_RUNTIME_DIR when it is the caller's and private, else /tmp/oncelatch-<uid>, made 0700 and checked
-// (owner, type, no symlink). Ownership: SessionDirectory owns its descriptors; remove() ends it. Threads: one. Failure: Error
-// with the path; an existing directory that isn't private is refused. Layout: lock tmux.sock approvals.sock relay.sock
-// front.sock record.jsonl home/. After fork: the child may keep using it, the parent then calls forget().
+// Runtime directory: $XDG_RUNTIME_DIR when it is the caller's and private, else /tmp/oncelatch-<uid>, made 0700 and
+// checked (owner, type, no symlink). Ownership: SessionDirectory owns its descriptors; remove() ends it. Threads: one.
+// Failure: Error with the path; an existing directory that isn't private is refused. Layout: lock tmux.sock
+// approvals.sock relay.sock front.sock record.jsonl home/. After fork: the child may keep using it, the parent then
+// calls forget().
 #pragma once
 
 #include <string>

@@ -13,7 +13,11 @@ Json host_facts_body(const sandbox::HostFacts& facts) {
   }
   Json list = Json::array();
   for (const sandbox::Fact& one : facts.facts) {
-    list.push_back({{"name", one.name}, {"holds", one.holds}, {"required", one.required}, {"detail", one.detail}, {"advice", one.advice}});
+    list.push_back({{"name", one.name},
+                    {"holds", one.holds},
+                    {"required", one.required},
+                    {"detail", one.detail},
+                    {"advice", one.advice}});
   }
   return {{"kernel", facts.kernel},
           {"landlock_abi", facts.landlock_abi},
@@ -27,7 +31,10 @@ Json session_start_body(const LaunchConfig& config, const VerifiedArtifact& arti
   Json arguments = Json::array();
   for (const std::string& one : config.options.arguments) arguments.push_back(escape_for_display(one, 400));
   return {{"agent", config.agent->name},
-          {"artifact", {{"path", escape_for_display(artifact.path(), 400)}, {"sha256", artifact.sha256()}, {"pinned", !config.options.sha256.empty()}}},
+          {"artifact",
+           {{"path", escape_for_display(artifact.path(), 400)},
+            {"sha256", artifact.sha256()},
+            {"pinned", !config.options.sha256.empty()}}},
           {"workspace", escape_for_display(config.workspace, 400)},
           {"arguments", arguments},
           {"policy", {{"path", escape_for_display(config.options.policy, 400)}, {"sha256", policy_sha256}}},

@@ -2,7 +2,8 @@
 //
 //   log.begin(id, session_start_body(config, artifact, facts, policy_sha256));
 //
-// Ownership: values. Threads: any. Failure: none. Text from outside is escaped; the writer redacts. After fork: allocates.
+// Ownership: values. Threads: any. Failure: none. Text from outside is escaped; the writer redacts. After fork:
+// allocates.
 #pragma once
 
 #include <vector>

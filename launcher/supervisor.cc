@@ -161,8 +161,10 @@ class Supervisor {
   }
 
   std::vector<pollfd> poll_set() const {
-    std::vector<pollfd> all{{signals_.get(), POLLIN, 0}, {confined_->process.pidfd(), POLLIN, 0}, {relay_->fd(), POLLIN, 0}};
-    for (const auto& part : {fronts_->poll_fds(), terminal_->poll_fds(), tmux_->poll_fds(), mirror_->poll_fds(), broker_->poll_fds()}) {
+    std::vector<pollfd> all{
+        {signals_.get(), POLLIN, 0}, {confined_->process.pidfd(), POLLIN, 0}, {relay_->fd(), POLLIN, 0}};
+    for (const auto& part :
+         {fronts_->poll_fds(), terminal_->poll_fds(), tmux_->poll_fds(), mirror_->poll_fds(), broker_->poll_fds()}) {
       all.insert(all.end(), part.begin(), part.end());
     }
     return all;
@@ -213,8 +215,10 @@ class Supervisor {
     tmux_.reset();
     (void)setup_.session.remove();
     Json message = {{"kind", "failed"}, {"message", error.message()}, {"exit", code_}};
-    if (fronts_) fronts_->tell_all(message);
-    else setup_.front_end.send(message);
+    if (fronts_)
+      fronts_->tell_all(message);
+    else
+      setup_.front_end.send(message);
     return code_;
   }
 
@@ -296,7 +300,8 @@ Result<std::string> audit_path(const std::vector<std::string>& environment) {
   if (state.empty() || state[0] != '/') {
     std::string home = environment_value(environment, "HOME");
     if (home.empty() || home[0] != '/') {
-      return fail("home", "$HOME", "neither XDG_STATE_HOME nor HOME names a directory for the record", "set HOME; nothing was started");
+      return fail("home", "$HOME", "neither XDG_STATE_HOME nor HOME names a directory for the record",
+                  "set HOME; nothing was started");
     }
     state = home + "/.local/state";
   }

@@ -2,9 +2,10 @@
 //
 //   int code = supervise(std::move(session), std::move(config), std::move(artifact), std::move(channel));
 //
-// Runs in the forked child of the front end and returns the exit code of the whole run. Ownership: takes the session directory,
-// the verified program and its end of the channel. Threads: one. Failure: a set-up that fails is told by a `failed` message; in
-// every case the confined processes, tmux and the directory are gone when it returns. Order of things: docs/ARCHITECTURE.md.
+// Runs in the forked child of the front end and returns the exit code of the whole run. Ownership: takes the session
+// directory, the verified program and its end of the channel. Threads: one. Failure: a set-up that fails is told by a
+// `failed` message; in every case the confined processes, tmux and the directory are gone when it returns. Order of
+// things: docs/ARCHITECTURE.md.
 #pragma once
 
 #include "base/artifact.h"
@@ -24,7 +25,7 @@ struct SupervisorSetup {
   sandbox::HostFacts facts;
   Channel front_end;
   ReportTarget report;  // opened before the agent could change the way to it; may be empty
-  int columns = 120;  // of the pane before anybody attaches
+  int columns = 120;    // of the pane before anybody attaches
   int rows = 40;
 };
 

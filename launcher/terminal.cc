@@ -16,13 +16,18 @@ namespace {
 constexpr std::size_t kMostHeld = std::size_t{64} << 10;    // bytes of output
 constexpr std::size_t kMostInput = std::size_t{256} << 10;  // bytes of input
 
-void set_non_blocking(int fd) { ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK); }
+void set_non_blocking(int fd) {
+  ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
+}
 
 std::string_view bytes_of(elicitation::Key key) {
   switch (key) {
-    case elicitation::Key::enter: return "\r";
-    case elicitation::Key::up: return "\x1b[A";
-    case elicitation::Key::down: return "\x1b[B";
+    case elicitation::Key::enter:
+      return "\r";
+    case elicitation::Key::up:
+      return "\x1b[A";
+    case elicitation::Key::down:
+      return "\x1b[B";
   }
   return {};
 }
@@ -117,7 +122,9 @@ bool Terminal::read_agent() {
   return any;
 }
 
-void Terminal::write_agent() { drain(master_.get(), to_agent_); }
+void Terminal::write_agent() {
+  drain(master_.get(), to_agent_);
+}
 
 void Terminal::write_pane() {
   if (pane_ && !pane_closed_ && !drain(pane_.get(), to_pane_)) pane_closed_ = true;
@@ -151,12 +158,15 @@ bool Terminal::quiet() {
   return to_agent_.empty() && (!pane_ || pane_closed_ || unread(pane_.get()) == 0) && unread(slave_.get()) == 0;
 }
 
-void Terminal::expect_own_key(elicitation::Key key) { own_keys_ += bytes_of(key); }
+void Terminal::expect_own_key(elicitation::Key key) {
+  own_keys_ += bytes_of(key);
+}
 
 // It was the last one announced; what of it has arrived after all stays taken.
 void Terminal::own_key_not_sent(elicitation::Key key) {
   std::string_view bytes = bytes_of(key);
-  if (own_keys_.size() >= bytes.size() && own_keys_.compare(own_keys_.size() - bytes.size(), bytes.size(), bytes) == 0) {
+  if (own_keys_.size() >= bytes.size() &&
+      own_keys_.compare(own_keys_.size() - bytes.size(), bytes.size(), bytes) == 0) {
     own_keys_.resize(own_keys_.size() - bytes.size());
   }
 }

@@ -1,14 +1,16 @@
-// The two terminals of a session and the bytes between them: the pane's (tmux) and the inner pty that is the agent's own.
+// The two terminals of a session and the bytes between them: the pane's (tmux) and the inner pty that is the agent's
+// own.
 //
 //   Terminal terminal = TRY(Terminal::open());
 //   enter(prepared, {.terminal = terminal.slave()});
 //   terminal.connect_pane(std::move(pane_tty));
 //   poll(terminal.poll_fds()...);  terminal.handle_ready();
 //
-// Every byte a person types passes here and is timed: Terminal is the InputGate of the mirror. Ownership: owns the pty and the
-// pane's descriptor. Threads: one. Never blocks: at most 64 KiB of output are held (the agent then waits), and 256 KiB of input
-// for an agent that doesn't read (more is dropped, so that answers to its own queries can't pile up in tmux).
-// Failure: a closed pane is reported by pane_closed(); the agent's end is seen by its process, not here. After fork: no.
+// Every byte a person types passes here and is timed: Terminal is the InputGate of the mirror. Ownership: owns the pty
+// and the pane's descriptor. Threads: one. Never blocks: at most 64 KiB of output are held (the agent then waits), and
+// 256 KiB of input for an agent that doesn't read (more is dropped, so that answers to its own queries can't pile up in
+// tmux). Failure: a closed pane is reported by pane_closed(); the agent's end is seen by its process, not here. After
+// fork: no.
 #pragma once
 
 #include <poll.h>

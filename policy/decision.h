@@ -14,7 +14,7 @@ enum class Effect { allow, ask, deny };  // in rising severity
 
 // One reason: a rule that matched a member, or a floor.
 struct Reason {
-  std::string rule;    // rule id; empty for a floor or the default
+  std::string rule;  // rule id; empty for a floor or the default
   Effect effect = Effect::ask;
   std::string member;  // display form of the member's argv or the subject
   std::string text;    // the rule's own reason, or why the floor holds

@@ -1,4 +1,5 @@
-// How elicitation and acp write decisions down before anything is delivered. The launcher implements it on the audit log.
+// How elicitation and acp write decisions down before anything is delivered. The launcher implements it on the audit
+// log.
 //
 // Ownership: the launcher owns the recorder and outlives its users. Threads: called from one thread.
 // Failure: an error means that no verdict may be delivered (fail closed).
@@ -46,9 +47,11 @@ class DecisionRecorder {
   virtual Status decided(const PromptId& prompt, const PermissionRequest& request, const Decision& decision,
                          Decider decider) = 0;
   // Durable when it returns success: a person's or the policy's verdict that is about to be typed.
-  virtual Status delivering(const PromptId& prompt, Verdict verdict, Decider decider, const std::string& shown_sha256) = 0;
+  virtual Status delivering(const PromptId& prompt, Verdict verdict, Decider decider,
+                            const std::string& shown_sha256) = 0;
   // `detail` is our own text (which check failed), already safe for display. `option_id` is display-escaped.
-  virtual Status ended(const PromptId& prompt, Outcome outcome, const std::string& option_id, const std::string& detail) = 0;
+  virtual Status ended(const PromptId& prompt, Outcome outcome, const std::string& option_id,
+                       const std::string& detail) = 0;
 };
 
 }  // namespace oncelatch::policy

@@ -14,8 +14,8 @@
 //   Rules rules = TRY(Rules::parse(text, "policy.yaml"));
 //   Decision decision = decide(rules, request, facts);
 //
-// Ownership: Rules own their text. Threads: const use from any. Failure: unknown or duplicate key, bad pattern, failing test,
-// unknown effect: the whole file is refused with line and column. decide() can't fail. Pure: no clock, no files.
+// Ownership: Rules own their text. Threads: const use from any. Failure: unknown or duplicate key, bad pattern, failing
+// test, unknown effect: the whole file is refused with line and column. decide() can't fail. Pure: no clock, no files.
 #pragma once
 
 #include <string>
@@ -29,8 +29,8 @@
 namespace oncelatch::policy {
 
 struct TokenPattern {
-  // '*' inside a word is a glob, '\' before it makes it literal; a word that is exactly "*" is one or more words, in the last
-  // place zero or more.
+  // '*' inside a word is a glob, '\' before it makes it literal; a word that is exactly "*" is one or more words, in
+  // the last place zero or more.
   std::vector<std::string> words;
   std::string text;  // as written; what paths, URLs and names are matched with
 };

@@ -2,7 +2,8 @@
 //
 //   block_signals(signal_bit(kSigterm) | signal_bit(kSigchld));
 //
-// Ownership: none. Threads: the mask is the calling thread's. Failure: none for valid sets. After fork: safe; freestanding.
+// Ownership: none. Threads: the mask is the calling thread's. Failure: none for valid sets. After fork: safe;
+// freestanding.
 #pragma once
 
 #include "sandbox/syscall.h"

@@ -89,7 +89,8 @@ Rules fast_open() {
   Rules rules{{"sendto", {has_bits(3, MSG_FASTOPEN)}},
               {"sendmsg", {has_bits(2, MSG_FASTOPEN)}},
               {"sendmmsg", {has_bits(3, MSG_FASTOPEN)}}};
-  for (std::uint64_t call : words(SYS_SENDTO, SYS_SENDMSG, SYS_SENDMMSG)) rules.push_back({"socketcall", {is(0, call)}});
+  for (std::uint64_t call : words(SYS_SENDTO, SYS_SENDMSG, SYS_SENDMMSG))
+    rules.push_back({"socketcall", {is(0, call)}});
   return rules;
 }
 

@@ -1,4 +1,5 @@
-// A person at a real terminal (a pty): answers in the agent's own prompt, detaches, comes back; the terminal is sane afterwards.
+// A person at a real terminal (a pty): answers in the agent's own prompt, detaches, comes back; the terminal is sane
+// afterwards.
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <pty.h>
@@ -6,7 +7,6 @@
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
-
 
 #include "tests/launcher/scratch.h"
 
@@ -34,13 +34,17 @@ class Seat {
     spawn.new_session = true;
     process_ = std::move(*oncelatch::start(spawn));
   }
-  void type(const std::string& keys) const { EXPECT_EQ(::write(keyboard_.get(), keys.data(), keys.size()), static_cast<ssize_t>(keys.size())); }
+  void type(const std::string& keys) const {
+    EXPECT_EQ(::write(keyboard_.get(), keys.data(), keys.size()), static_cast<ssize_t>(keys.size()));
+  }
   // Reads what is shown until the text came or the limit passed.
   bool shows(const std::string& text, std::chrono::milliseconds limit = std::chrono::milliseconds(8000)) {
-    return eventually([&] {
-      drain();
-      return screen_.find(text) != std::string::npos;
-    }, limit);
+    return eventually(
+        [&] {
+          drain();
+          return screen_.find(text) != std::string::npos;
+        },
+        limit);
   }
   int wait() {
     for (int i = 0; i < 1500; ++i) {

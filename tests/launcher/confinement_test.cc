@@ -1,5 +1,5 @@
-// What the agent's own commands can't do inside a whole session: a probe program, started by an approved command, tries it and
-// prints what the kernel said. As the caller and, for root, as an ordinary user too.
+// What the agent's own commands can't do inside a whole session: a probe program, started by an approved command, tries
+// it and prints what the kernel said. As the caller and, for root, as an ordinary user too.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -33,7 +33,8 @@ std::string run_inside(const Scratch& scratch, Before before) {
 }
 
 void install_probe(const Scratch& scratch) {
-  std::filesystem::copy_file(std::string(ONCELATCH_BINARY_DIR) + "/tests/probes/probe", scratch.path("repository/probe"));
+  std::filesystem::copy_file(std::string(ONCELATCH_BINARY_DIR) + "/tests/probes/probe",
+                             scratch.path("repository/probe"));
   std::filesystem::permissions(scratch.path("repository/probe"), std::filesystem::perms(0755));
 }
 
@@ -69,23 +70,60 @@ TEST_P(Confinement, WhatMustFailFails) {
   scratch.write("home/secret", "a canary of the real home");
   scratch.write("policy.yaml", "rules: []\n");
   scratch.write("outside.txt", "outside");
-  
+
   std::string text = run_inside(scratch, [&](const std::string& session, int pid) {
-    std::vector<std::string> attempts = {"write=" + scratch.path("new.txt"), "append=" + scratch.path("outside.txt"), "write=/usr/x", "write=/x",
-        "read=" + scratch.path("home/secret"), "list=" + scratch.path("home"), "list=/root", "list=/home/../root", "read=/etc/shadow", "read=" + scratch.path("policy.yaml"),
-        "append=" + scratch.path("policy.yaml"), "read=" + scratch.path("state/oncelatch/audit.db"), "append=" + scratch.path("state/oncelatch/audit.db"),
-        "unix=" + session + "/tmux.sock", "unix=" + session + "/approvals.sock", "unix=" + session + "/relay.sock", "unix=" + session + "/front.sock", "list=" + session,
-        "signal=" + std::to_string(pid), "signal=1", "ptrace-attach=1", "ptrace-me", "unshare-user", "unshare-mount", "unshare-all", "clone-user", "clone3-user", "list=/proc/" + std::to_string(pid),
-        "io-uring", "tiocsti", "tiocsti-high", "tioclinux", "mount", "keyctl", "bpf", "tcp=" + std::to_string(port), "fast-open=" + std::to_string(port), "read=/proc/1/environ", "read=/proc/1/mem", "append=/proc/sys/kernel/core_pattern"};
+    std::vector<std::string> attempts = {"write=" + scratch.path("new.txt"),
+                                         "append=" + scratch.path("outside.txt"),
+                                         "write=/usr/x",
+                                         "write=/x",
+                                         "read=" + scratch.path("home/secret"),
+                                         "list=" + scratch.path("home"),
+                                         "list=/root",
+                                         "list=/home/../root",
+                                         "read=/etc/shadow",
+                                         "read=" + scratch.path("policy.yaml"),
+                                         "append=" + scratch.path("policy.yaml"),
+                                         "read=" + scratch.path("state/oncelatch/audit.db"),
+                                         "append=" + scratch.path("state/oncelatch/audit.db"),
+                                         "unix=" + session + "/tmux.sock",
+                                         "unix=" + session + "/approvals.sock",
+                                         "unix=" + session + "/relay.sock",
+                                         "unix=" + session + "/front.sock",
+                                         "list=" + session,
+                                         "signal=" + std::to_string(pid),
+                                         "signal=1",
+                                         "ptrace-attach=1",
+                                         "ptrace-me",
+                                         "unshare-user",
+                                         "unshare-mount",
+                                         "unshare-all",
+                                         "clone-user",
+                                         "clone3-user",
+                                         "list=/proc/" + std::to_string(pid),
+                                         "io-uring",
+                                         "tiocsti",
+                                         "tiocsti-high",
+                                         "tioclinux",
+                                         "mount",
+                                         "keyctl",
+                                         "bpf",
+                                         "tcp=" + std::to_string(port),
+                                         "fast-open=" + std::to_string(port),
+                                         "read=/proc/1/environ",
+                                         "read=/proc/1/mem",
+                                         "append=/proc/sys/kernel/core_pattern"};
     std::string command = "./probe";
     for (const std::string& one : attempts) command += " '" + one + "'";
 
-    return command + " > results.txt 2>&1 < /dev/tty; ./probe write=made.txt read=attempts.sh write=/tmp/t write=$HOME/h >> results.txt\n";
+    return command +
+           " > results.txt 2>&1 < /dev/tty; ./probe write=made.txt read=attempts.sh write=/tmp/t write=$HOME/h >> "
+           "results.txt\n";
   });
   std::map<std::string, std::string> results = parse(text);
   EXPECT_GE(results.size(), 35U) << text;
   for (const auto& [attempt, result] : results) {
-    bool works = attempt == "write=made.txt" || attempt == "read=attempts.sh" || attempt == "write=/tmp/t" || attempt == "write=/home/agent/h";
+    bool works = attempt == "write=made.txt" || attempt == "read=attempts.sh" || attempt == "write=/tmp/t" ||
+                 attempt == "write=/home/agent/h";
     // Pid 1 inside is not the host's: a signal to it says success and reaches nothing outside.
     // The scratch directory's own name inside is a private /tmp: writing there reaches nothing of the host.
     if (attempt == "signal=1" || attempt == "write=" + scratch.path("new.txt")) continue;
@@ -104,8 +142,11 @@ TEST_P(Confinement, OrdinaryWorkSucceeds) {
   Scratch scratch(GetParam());
   scratch.write("home/.gitconfig", "[user]\n\tname = A Name\n\temail = a@b\n");
   std::string text = run_inside(scratch, [&](const std::string&, int) {
-    return std::string("{ git init -q . && git add attempts.sh && git commit -q -m work && git log -1 --format=%an:%ae; echo $HOME; id -u; "
-                       "stat -c %a $HOME; stat -c %u made 2>/dev/null; touch made; stat -c %u made; ls .kiro/agents 2>&1; } > results.txt 2>&1\n");
+    return std::string(
+        "{ git init -q . && git add attempts.sh && git commit -q -m work && git log -1 --format=%an:%ae; echo $HOME; "
+        "id -u; "
+        "stat -c %a $HOME; stat -c %u made 2>/dev/null; touch made; stat -c %u made; ls .kiro/agents 2>&1; } > "
+        "results.txt 2>&1\n");
   });
   EXPECT_NE(text.find("A Name:a@b"), std::string::npos) << text;
   EXPECT_NE(text.find("/home/agent\n"), std::string::npos) << text;
@@ -120,7 +161,8 @@ TEST_P(Confinement, TheRepositorysAgentConfigurationIsHidden) {
   scratch.write("repository/.kiro/agents/evil.json", "planted", 0644);
   scratch.write("repository/.kiro/specs/plan.md", "a spec", 0644);
   std::string text = run_inside(scratch, [&](const std::string&, int) {
-    return std::string("{ cat .kiro/agents/evil.json; cat .kiro/specs/plan.md; touch .kiro/agents/new; } > results.txt 2>&1\n");
+    return std::string(
+        "{ cat .kiro/agents/evil.json; cat .kiro/specs/plan.md; touch .kiro/agents/new; } > results.txt 2>&1\n");
   });
   EXPECT_EQ(text.find("planted"), std::string::npos) << text;
   EXPECT_NE(text.find("a spec"), std::string::npos) << text;

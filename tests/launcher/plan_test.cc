@@ -44,7 +44,8 @@ TEST(Plan, TheRepositorysExecutableConfigurationIsCovered) {
   std::vector<std::string> hidden;
   std::vector<std::string> kept;
   for (const sandbox::Cover& cover : make_plan(config, "/s", "/b/kiro-cli").sandbox.covers) {
-    (cover.kind == sandbox::Cover::Kind::hide ? hidden : kept).push_back(cover.path.substr(scratch.path("repository").size()));
+    (cover.kind == sandbox::Cover::Kind::hide ? hidden : kept)
+        .push_back(cover.path.substr(scratch.path("repository").size()));
   }
   EXPECT_THAT(hidden, ::testing::IsSupersetOf({"/.kiro/agents", "/.kiro/hooks", "/.kiro/settings"}));
   EXPECT_THAT(kept, ::testing::IsSupersetOf({"/.git/hooks", "/.git/config"}));
@@ -52,7 +53,8 @@ TEST(Plan, TheRepositorysExecutableConfigurationIsCovered) {
 }
 
 TEST(Plan, RootRunsTheAgentAsTheWorkspacesOwner) {
-  if (::geteuid() != 0) return;  // an ordinary user has no choice: config.uid is the caller's, checked below in every run
+  if (::geteuid() != 0)
+    return;  // an ordinary user has no choice: config.uid is the caller's, checked below in every run
   Scratch scratch;
   ASSERT_EQ(::chown(scratch.path("repository").c_str(), 61234, 61235), 0);
   LaunchConfig config = std::move(*resolve_config(options(scratch), scratch.environment()));

@@ -1,5 +1,5 @@
-// Every way in which a launch is refused before anything starts: message with stage, object, what and a next step; exit code;
-// nothing left.
+// Every way in which a launch is refused before anything starts: message with stage, object, what and a next step; exit
+// code; nothing left.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,15 +9,19 @@
 namespace oncelatch::test {
 namespace {
 
-void expect_refused(const Scratch& scratch, const std::vector<std::string>& arguments, int code, const std::vector<std::string>& words) {
+void expect_refused(const Scratch& scratch, const std::vector<std::string>& arguments, int code,
+                    const std::vector<std::string>& words) {
   Output output = scratch.oncelatch(arguments);
   EXPECT_EQ(output.status.shell_code(), code) << output.err;
-  for (const std::string& word : words) EXPECT_NE(output.err.find(word), std::string::npos) << "no \"" << word << "\" in: " << output.err;
+  for (const std::string& word : words)
+    EXPECT_NE(output.err.find(word), std::string::npos) << "no \"" << word << "\" in: " << output.err;
   EXPECT_NE(output.err.find("try:"), std::string::npos) << output.err;
   EXPECT_TRUE(scratch.session_directories().empty());
 }
 
-std::vector<std::string> with(const Scratch& scratch, std::vector<std::string> more) { return scratch.run_arguments(std::move(more)); }
+std::vector<std::string> with(const Scratch& scratch, std::vector<std::string> more) {
+  return scratch.run_arguments(std::move(more));
+}
 
 TEST(Refusal, UnknownCommandAndAgent) {
   Scratch scratch;
@@ -36,7 +40,8 @@ TEST(Refusal, NoSuchCli) {
 
 TEST(Refusal, DigestMismatch) {
   Scratch scratch;
-  expect_refused(scratch, with(scratch, {"--sha256", std::string(64, 'a')}), 125, {"verify:", std::string(64, 'a'), sha256_file(program("kiro-cli"))});
+  expect_refused(scratch, with(scratch, {"--sha256", std::string(64, 'a')}), 125,
+                 {"verify:", std::string(64, 'a'), sha256_file(program("kiro-cli"))});
   expect_refused(scratch, with(scratch, {"--sha256", "abc"}), 122, {"--sha256", "64 hexadecimal"});
   EXPECT_EQ(scratch.report().at("exit").at("reason"), "configuration-refused");
 }
@@ -45,11 +50,14 @@ TEST(Refusal, Policy) {
   Scratch scratch;
   expect_refused(scratch, with(scratch, {"--policy", scratch.path("none.yaml")}), 122, {"policy:", "none.yaml"});
   scratch.write("typo.yaml", "rules:\n  - match: [\"ls\"]\n    capability: shell\n    efect: allow\n");
-  expect_refused(scratch, with(scratch, {"--policy", scratch.path("typo.yaml")}), 122, {"typo.yaml:4:5", "efect", "effect"});
+  expect_refused(scratch, with(scratch, {"--policy", scratch.path("typo.yaml")}), 122,
+                 {"typo.yaml:4:5", "efect", "effect"});
   scratch.write("open.yaml", "rules: []\n", 0666);
-  expect_refused(scratch, with(scratch, {"--policy", scratch.path("open.yaml")}), 122, {"others can write it", "chmod"});
+  expect_refused(scratch, with(scratch, {"--policy", scratch.path("open.yaml")}), 122,
+                 {"others can write it", "chmod"});
   scratch.write("repository/policy.yaml", "rules: []\n");
-  expect_refused(scratch, with(scratch, {"--policy", scratch.path("repository/policy.yaml")}), 122, {"the policy lies in it"});
+  expect_refused(scratch, with(scratch, {"--policy", scratch.path("repository/policy.yaml")}), 122,
+                 {"the policy lies in it"});
 }
 
 TEST(Refusal, EmptyValuesSwitchNothingOff) {
@@ -97,14 +105,19 @@ TEST(Refusal, AWorkspaceThatHoldsOurOwnThings) {
   std::vector<std::string> cli = {"--cli-path", program("kiro-cli")};
   expect_refused(scratch, at(scratch.path("state"), cli), 122, {"the record lies in it"});
   expect_refused(scratch, at(scratch.path("runtime"), cli), 122, {"the session directory lies in it"});
-  expect_refused(scratch, at(std::string(ONCELATCH_BINARY_DIR) + "/launcher", cli), 122, {"oncelatch itself lies in it"});
+  expect_refused(scratch, at(std::string(ONCELATCH_BINARY_DIR) + "/launcher", cli), 122,
+                 {"oncelatch itself lies in it"});
   scratch.write("repository/kiro-cli", "#!/bin/sh\n", 0755);
-  expect_refused(scratch, at(scratch.path("repository"), {"--cli-path", scratch.path("repository/kiro-cli")}), 122, {"the agent's program lies in it", "--sha256"});
+  expect_refused(scratch, at(scratch.path("repository"), {"--cli-path", scratch.path("repository/kiro-cli")}), 122,
+                 {"the agent's program lies in it", "--sha256"});
 }
 
 TEST(Refusal, ReportPlace) {
   Scratch scratch;
-  expect_refused(scratch, {"run", "kiro", "--cli-path", program("kiro-cli"), "--workspace", scratch.path("repository"), "--report", scratch.path("no/such/report.json")}, 122, {"report:"});
+  expect_refused(scratch,
+                 {"run", "kiro", "--cli-path", program("kiro-cli"), "--workspace", scratch.path("repository"),
+                  "--report", scratch.path("no/such/report.json")},
+                 122, {"report:"});
 }
 
 TEST(Refusal, TrustFlagsOfTheAgent) {
@@ -116,7 +129,8 @@ TEST(Refusal, TrustFlagsOfTheAgent) {
 
 TEST(Refusal, EventsTarget) {
   Scratch scratch;
-  std::vector<std::string> arguments = {"run", "kiro", "--cli-path", program("kiro-cli"), "--workspace", scratch.path("repository"), "--events"};
+  std::vector<std::string> arguments = {
+      "run", "kiro", "--cli-path", program("kiro-cli"), "--workspace", scratch.path("repository"), "--events"};
   std::vector<std::string> closed = arguments;
   closed.emplace_back("fd:77");
   expect_refused(scratch, closed, 122, {"events: fd:77"});

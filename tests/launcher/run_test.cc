@@ -5,7 +5,6 @@
 
 #include <sstream>
 
-
 #include "tests/launcher/scratch.h"
 
 namespace oncelatch::test {
@@ -16,25 +15,18 @@ constexpr const char* kPolicy = R"(rules:
   - {id: no-push, capability: shell, match: ["git push *"], effect: deny, reason: "Push goes through review."}
 )";
 
-Json shell(const std::string& command) { return {{"type", "prompt"}, {"tool", "shell"}, {"command", command}}; }
+Json shell(const std::string& command) {
+  return {{"type", "prompt"}, {"tool", "shell"}, {"command", command}};
+}
 
 Json steps(std::vector<Json> all, const std::string& engine = "v2") {
   return {{"engine", engine}, {"key_log", "keys.jsonl"}, {"steps", all}};
 }
 
-std::vector<Json> lines_of(const std::string& text) {
-  std::vector<Json> all;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    Result<Json> one = parse_json(line, {}, "line");
-    if (one) all.push_back(std::move(*one));
-  }
-  return all;
-}
-
 void expect_nothing_left(const Scratch& scratch) {
   EXPECT_TRUE(eventually([&] { return scratch.session_directories().empty(); }));
-  EXPECT_TRUE(eventually([&] { return scratch.processes_left().empty(); })) << ::testing::PrintToString(scratch.processes_left());
+  EXPECT_TRUE(eventually([&] { return scratch.processes_left().empty(); }))
+      << ::testing::PrintToString(scratch.processes_left());
 }
 
 class RunOnEngine : public ::testing::TestWithParam<std::string> {};
@@ -42,7 +34,9 @@ class RunOnEngine : public ::testing::TestWithParam<std::string> {};
 TEST_P(RunOnEngine, AllowsDeniesAndAsksAPerson) {
   Scratch scratch;
   scratch.write("policy.yaml", kPolicy);
-  scratch.scenario(steps({shell("touch allowed-1"), shell("git push origin main"), shell("touch by-person"), shell("touch not-by-person")}, GetParam()));
+  scratch.scenario(steps(
+      {shell("touch allowed-1"), shell("git push origin main"), shell("touch by-person"), shell("touch not-by-person")},
+      GetParam()));
   Process run = scratch.start(scratch.run_arguments());
   Json first = scratch.wait_event("waiting_for_permission");
   Output list = scratch.oncelatch({"approvals", "list"});
@@ -50,7 +44,8 @@ TEST_P(RunOnEngine, AllowsDeniesAndAsksAPerson) {
   Output accepted = scratch.oncelatch({"approvals", "accept", first.value("id", "")});
   EXPECT_EQ(accepted.status.shell_code(), 0) << accepted.err;
   Json second = scratch.wait_event("waiting_for_permission", 2);
-  EXPECT_NE(scratch.oncelatch({"approvals", "accept", first.value("id", "")}).status.shell_code(), 0) << "an answer counts once";
+  EXPECT_NE(scratch.oncelatch({"approvals", "accept", first.value("id", "")}).status.shell_code(), 0)
+      << "an answer counts once";
   EXPECT_EQ(scratch.oncelatch({"approvals", "decline", second.value("id", "")}).status.shell_code(), 0);
   Result<ExitStatus> status = run.wait(std::chrono::seconds(30));
   ASSERT_TRUE(status) << scratch.read("stderr.txt");
@@ -68,8 +63,9 @@ TEST_P(RunOnEngine, AllowsDeniesAndAsksAPerson) {
   expect_nothing_left(scratch);
   Output audit = scratch.oncelatch({"audit", "list", "--json"});
   std::string kinds;
-  for (const Json& row : lines_of(audit.out)) kinds += row.value("kind", "") + " ";
-  EXPECT_NE(kinds.find("request decision delivering outcome request decision delivering outcome"), std::string::npos) << kinds;
+  for (const Json& row : json_lines(audit.out)) kinds += row.value("kind", "") + " ";
+  EXPECT_NE(kinds.find("request decision delivering outcome request decision delivering outcome"), std::string::npos)
+      << kinds;
   EXPECT_EQ(scratch.oncelatch({"audit", "verify"}).status.shell_code(), 0);
 }
 INSTANTIATE_TEST_SUITE_P(Engines, RunOnEngine, ::testing::Values("v2", "v3"));
@@ -89,7 +85,10 @@ TEST(Run, UnattendedDeclinesWhatPolicyLeavesOpen) {
 // A prompt that nobody can ever answer must not hold a CI job.
 TEST(Run, UnattendedEndsWhenAPromptCanOnlyBeAnsweredInTheTerminal) {
   Scratch scratch;
-  scratch.scenario(steps({Json{{"type", "question"}, {"title", "**Is this a feature or a bugfix?**"}, {"options", {{{"name", "Feature"}}, {{"name", "Bugfix"}}}}}}, "v3"));
+  scratch.scenario(steps({Json{{"type", "question"},
+                               {"title", "**Is this a feature or a bugfix?**"},
+                               {"options", {{{"name", "Feature"}}, {{"name", "Bugfix"}}}}}},
+                         "v3"));
   Output output = scratch.oncelatch(scratch.run_arguments({"--unattended"}));
   EXPECT_EQ(output.status.shell_code(), 120) << output.err;
   EXPECT_NE(output.err.find("only be answered in the terminal"), std::string::npos) << output.err;
@@ -101,9 +100,11 @@ TEST(Run, TheReportStaysWhereItWasAskedFor) {
   Scratch scratch;
   scratch.write("home/report.json", "precious");
   scratch.write("repository/out/keep", "");
-  scratch.scenario(steps({Json{{"type", "exec"}, {"command", "mv out moved; ln -s " + scratch.path("home") + " out"}}}));
-  std::vector<std::string> arguments = {"run", "kiro", "--cli-path", program("kiro-cli"), "--workspace", scratch.path("repository"),
-                                        "--report", "out/report.json"};
+  scratch.scenario(
+      steps({Json{{"type", "exec"}, {"command", "mv out moved; ln -s " + scratch.path("home") + " out"}}}));
+  std::vector<std::string> arguments = {
+      "run",      "kiro",           "--cli-path", program("kiro-cli"), "--workspace", scratch.path("repository"),
+      "--report", "out/report.json"};
   EXPECT_EQ(scratch.oncelatch(arguments).status.shell_code(), 0);
   EXPECT_EQ(scratch.read("home/report.json"), "precious");
   EXPECT_NE(scratch.read("repository/moved/report.json").find("\"exit\""), std::string::npos);
@@ -112,7 +113,8 @@ TEST(Run, TheReportStaysWhereItWasAskedFor) {
 TEST(Run, AScriptCanBeTheAgent) {
   Scratch scratch;
   scratch.write("agent.sh", "#!/bin/sh\necho \"$0 $*\" > ran.txt\nexit 9\n", 0755);
-  Output output = scratch.oncelatch({"run", "kiro", "--cli-path", scratch.path("agent.sh"), "--workspace", scratch.path("repository")});
+  Output output = scratch.oncelatch(
+      {"run", "kiro", "--cli-path", scratch.path("agent.sh"), "--workspace", scratch.path("repository")});
   EXPECT_EQ(output.status.shell_code(), 9) << output.err;
   EXPECT_EQ(scratch.read("repository/ran.txt"), "/opt/oncelatch/agent/agent.sh chat --tui\n");
 }
@@ -181,7 +183,8 @@ TEST_P(RunWithAProcessKilled, LeavesNothing) {
   std::string victim = GetParam();
   int pid = victim == "front" ? run.pid() : -1;
   if (victim == "supervisor") pid = process_tree(run.pid()).at(1).pid;
-  if (victim == "tmux -D" || victim == "oncelatch-relay" || victim == "oncelatch-exec") pid = find_process(tree, victim);
+  if (victim == "tmux -D" || victim == "oncelatch-relay" || victim == "oncelatch-exec")
+    pid = find_process(tree, victim);
   if (victim == "agent") pid = find_process(tree, "kiro-cli");
   ASSERT_GT(pid, 0) << victim;
   ASSERT_EQ(::kill(pid, SIGKILL), 0);
@@ -190,7 +193,8 @@ TEST_P(RunWithAProcessKilled, LeavesNothing) {
   EXPECT_NE(status->shell_code(), 0) << victim;
   EXPECT_FALSE(scratch.exists("repository/waits"));
   for (const ProcessLine& one : tree) {
-    EXPECT_TRUE(eventually([&] { return !is_running(one.pid); })) << victim << " left " << one.pid << ": " << one.command;
+    EXPECT_TRUE(eventually([&] { return !is_running(one.pid); }))
+        << victim << " left " << one.pid << ": " << one.command;
   }
   expect_nothing_left(scratch);
 }
@@ -211,7 +215,9 @@ TEST(Run, SurvivesItsControlClient) {
   expect_nothing_left(scratch);
 }
 
-INSTANTIATE_TEST_SUITE_P(Processes, RunWithAProcessKilled, ::testing::Values("front", "supervisor", "tmux -D", "oncelatch-relay", "oncelatch-exec", "agent"));
+INSTANTIATE_TEST_SUITE_P(Processes, RunWithAProcessKilled,
+                         ::testing::Values("front", "supervisor", "tmux -D", "oncelatch-relay", "oncelatch-exec",
+                                           "agent"));
 
 }  // namespace
 }  // namespace oncelatch::test

@@ -83,13 +83,22 @@ void Scratch::write(const std::string& name, const std::string& text, unsigned m
   give(path(name));
 }
 
-std::string Scratch::read(const std::string& name) const { return slurp(path(name)); }
+std::string Scratch::read(const std::string& name) const {
+  return slurp(path(name));
+}
 
-bool Scratch::exists(const std::string& name) const { return ::access(path(name).c_str(), F_OK) == 0; }
+bool Scratch::exists(const std::string& name) const {
+  return ::access(path(name).c_str(), F_OK) == 0;
+}
 
 std::vector<std::string> Scratch::environment() const {
-  return {"HOME=" + path("home"),          "XDG_STATE_HOME=" + path("state"), "XDG_RUNTIME_DIR=" + path("runtime"),
-          "PATH=/usr/local/bin:/usr/bin:/bin", "TERM=xterm-256color",          "LANG=C.UTF-8", "USER=tester"};
+  return {"HOME=" + path("home"),
+          "XDG_STATE_HOME=" + path("state"),
+          "XDG_RUNTIME_DIR=" + path("runtime"),
+          "PATH=/usr/local/bin:/usr/bin:/bin",
+          "TERM=xterm-256color",
+          "LANG=C.UTF-8",
+          "USER=tester"};
 }
 
 Output Scratch::oncelatch(std::vector<std::string> arguments, std::chrono::seconds limit) const {
@@ -119,8 +128,11 @@ Process Scratch::start(std::vector<std::string> arguments) const {
 }
 
 std::vector<std::string> Scratch::run_arguments(std::vector<std::string> more) const {
-  std::vector<std::string> all = {"run", "kiro", "--cli-path", user_ == ::geteuid() ? program("kiro-cli") : path("bin/kiro-cli"), "--workspace", path("repository"),
-                                  "--report", path("report.json"), "--events", path("events.jsonl")};
+  std::vector<std::string> all = {"run",         "kiro",
+                                  "--cli-path",  user_ == ::geteuid() ? program("kiro-cli") : path("bin/kiro-cli"),
+                                  "--workspace", path("repository"),
+                                  "--report",    path("report.json"),
+                                  "--events",    path("events.jsonl")};
   if (exists("policy.yaml")) all.insert(all.end(), {"--policy", path("policy.yaml")});
   all.insert(all.end(), more.begin(), more.end());
   return all;
@@ -133,13 +145,7 @@ Json Scratch::report() const {
 }
 
 std::vector<Json> Scratch::events() const {
-  std::vector<Json> all;
-  std::istringstream lines(read("events.jsonl"));
-  for (std::string line; std::getline(lines, line);) {
-    Result<Json> event = parse_json(line, {}, "event");
-    if (event) all.push_back(std::move(*event));
-  }
-  return all;
+  return json_lines(read("events.jsonl"));
 }
 
 Json Scratch::wait_event(const std::string& kind, std::size_t number, std::chrono::seconds limit) const {
@@ -156,14 +162,16 @@ Json Scratch::wait_event(const std::string& kind, std::size_t number, std::chron
         return false;
       },
       limit);
-  EXPECT_TRUE(came) << "no event " << kind << " number " << number << "\n" << read("events.jsonl") << read("stderr.txt");
+  EXPECT_TRUE(came) << "no event " << kind << " number " << number << "\n"
+                    << read("events.jsonl") << read("stderr.txt");
   return found;
 }
 
 std::vector<std::string> Scratch::session_directories() const {
   std::vector<std::string> all;
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(path("runtime/oncelatch"), error)) all.push_back(entry.path().filename());
+  for (const auto& entry : fs::directory_iterator(path("runtime/oncelatch"), error))
+    all.push_back(entry.path().filename());
   return all;
 }
 
@@ -201,6 +209,16 @@ bool is_running(int pid) {
   std::string stat = slurp("/proc/" + std::to_string(pid) + "/stat");
   std::size_t end = stat.rfind(')');
   return end != std::string::npos && end + 2 < stat.size() && stat[end + 2] != 'Z';
+}
+
+std::vector<Json> json_lines(const std::string& text) {
+  std::vector<Json> all;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    Result<Json> one = parse_json(line, {}, "line");
+    if (one) all.push_back(std::move(*one));
+  }
+  return all;
 }
 
 std::string sha256_file(const std::string& path) {

@@ -40,17 +40,21 @@ class Scratch {
   void scenario(const Json& body) const { write("repository/.kiro-standin.json", dump_json(body), 0644); }
 
   // Runs oncelatch to its end without a terminal.
-  [[nodiscard]] Output oncelatch(std::vector<std::string> arguments, std::chrono::seconds limit = std::chrono::seconds(60)) const;
+  [[nodiscard]] Output oncelatch(std::vector<std::string> arguments,
+                                 std::chrono::seconds limit = std::chrono::seconds(60)) const;
   // The same through another program in front ("unshare", "deny_syscall"), given with its arguments.
-  [[nodiscard]] Output oncelatch_behind(const std::vector<std::string>& front, std::vector<std::string> arguments) const;
+  [[nodiscard]] Output oncelatch_behind(const std::vector<std::string>& front,
+                                        std::vector<std::string> arguments) const;
   // Starts it and lets it run; output goes to files stdout.txt and stderr.txt of the scratch directory.
   [[nodiscard]] Process start(std::vector<std::string> arguments) const;
-  // "run kiro" on the stand-in with this scratch's repository, policy.yaml when it exists, report.json and events.jsonl.
+  // "run kiro" on the stand-in with this scratch's repository, policy.yaml when it exists, report.json and
+  // events.jsonl.
   [[nodiscard]] std::vector<std::string> run_arguments(std::vector<std::string> more = {}) const;
   [[nodiscard]] Json report() const;
   [[nodiscard]] std::vector<Json> events() const;
   // Waits until an event of this kind was written; fails the test after the limit.
-  Json wait_event(const std::string& kind, std::size_t number = 1, std::chrono::seconds limit = std::chrono::seconds(20)) const;
+  Json wait_event(const std::string& kind, std::size_t number = 1,
+                  std::chrono::seconds limit = std::chrono::seconds(20)) const;
   // Ids of sessions whose directory exists.
   [[nodiscard]] std::vector<std::string> session_directories() const;
   // Pids of processes whose command line or environment names this scratch directory.
@@ -72,6 +76,8 @@ struct ProcessLine {
 [[nodiscard]] bool is_running(int pid);  // a zombie isn't
 
 [[nodiscard]] std::string program(const std::string& name);  // of the build: "oncelatch", "kiro-cli"
+// The JSON values of a text with one a line; what is none is left out.
+[[nodiscard]] std::vector<Json> json_lines(const std::string& text);
 [[nodiscard]] std::string sha256_file(const std::string& path);
 // Polls until the condition holds; false after the limit.
 template <class Condition>

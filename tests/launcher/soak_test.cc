@@ -1,5 +1,5 @@
-// Hundreds of prompts in a row through everything real: random timing, width (40 to 200 columns) and engine. Wrong is a key of
-// ours that the program took while another row than the intended one was focused; the program's own log says so.
+// Hundreds of prompts in a row through everything real: random timing, width (40 to 200 columns) and engine. Wrong is a
+// key of ours that the program took while another row than the intended one was focused; the program's own log says so.
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <pty.h>
@@ -23,20 +23,11 @@ constexpr const char* kPolicy = R"(rules:
   - {id: no, capability: shell, match: ["true denied *"], effect: deny}
 )";
 
-std::vector<Json> lines_of(const std::string& text) {
-  std::vector<Json> all;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    Result<Json> one = parse_json(line, {}, "line");
-    if (one) all.push_back(std::move(*one));
-  }
-  return all;
-}
-
 // Words that make a command long enough to wrap at most widths.
 std::string random_words(std::mt19937& random) {
   std::string words;
-  for (auto i = random() % 14; i > 0; --i) words += " " + std::string(1 + random() % 17, static_cast<char>('a' + random() % 26));
+  for (auto i = random() % 14; i > 0; --i)
+    words += " " + std::string(1 + random() % 17, static_cast<char>('a' + random() % 26));
   return words;
 }
 
@@ -44,10 +35,16 @@ Json make_scenario(std::mt19937& random, const std::string& engine, int prompts)
   Json steps = Json::array();
   for (int i = 0; i < prompts; ++i) {
     std::string kind = random() % 2 == 0 ? "allowed" : "denied";
-    steps.push_back({{"type", "prompt"}, {"tool", "shell"}, {"id", engine == "v2" ? Json(kind + std::to_string(i)) : Json("auto")},
+    steps.push_back({{"type", "prompt"},
+                     {"tool", "shell"},
+                     {"id", engine == "v2" ? Json(kind + std::to_string(i)) : Json("auto")},
                      {"command", "true " + kind + " " + std::to_string(i) + random_words(random)}});
   }
-  return {{"engine", engine}, {"seed", random() % 100000}, {"frame_ms", {5, 40}}, {"key_log", "keys.jsonl"}, {"steps", steps}};
+  return {{"engine", engine},
+          {"seed", random() % 100000},
+          {"frame_ms", {5, 40}},
+          {"key_log", "keys.jsonl"},
+          {"steps", steps}};
 }
 
 std::size_t resident_kib(int pid) {
@@ -106,14 +103,16 @@ TEST_P(Soak, NoKeyGoesToAWrongRow) {
   auto drain = [&] {
     pollfd one{keyboard.get(), POLLIN, 0};
     char buffer[65536];
-    while (::poll(&one, 1, 20) > 0 && ::read(keyboard.get(), buffer, sizeof buffer) > 0) {}
+    while (::poll(&one, 1, 20) > 0 && ::read(keyboard.get(), buffer, sizeof buffer) > 0) {
+    }
   };
   auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(600);
   for (;;) {
     drain();
     Result<std::optional<ExitStatus>> ended = run.poll();
     if (!ended || *ended) break;
-    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "hangs after " << seen << " prompts\n" << scratch.read("events.jsonl");
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "hangs after " << seen << " prompts\n"
+                                                          << scratch.read("events.jsonl");
     std::vector<Json> all = scratch.events();
     std::size_t done = 0;
     outcomes.clear();
@@ -137,7 +136,7 @@ TEST_P(Soak, NoKeyGoesToAWrongRow) {
 
   int persistent = 0;
   int decided = 0;
-  for (const Json& line : lines_of(scratch.read("repository/keys.jsonl"))) {
+  for (const Json& line : json_lines(scratch.read("repository/keys.jsonl"))) {
     if (!line.contains("decided")) continue;
     ++decided;
     if (line.value("option", "").find("always") != std::string::npos) ++persistent;
@@ -153,8 +152,8 @@ TEST_P(Soak, NoKeyGoesToAWrongRow) {
   EXPECT_EQ(persistent, 0) << "a key landed on a row that trusts for good";
   EXPECT_GE(outcomes["confirmed"], prompts * 9 / 10) << ::testing::PrintToString(outcomes);
   EXPECT_LE(late, early + early / 4 + 1024) << "memory grows: " << early << " KiB, then " << late << " KiB";
-  std::printf("%s: %d prompts, confirmed %d, failed %d, elsewhere %d; supervisor %zu -> %zu KiB\n", GetParam().c_str(), prompts,
-              outcomes["confirmed"], outcomes["failed"], outcomes["elsewhere"], early, late);
+  std::printf("%s: %d prompts, confirmed %d, failed %d, elsewhere %d; supervisor %zu -> %zu KiB\n", GetParam().c_str(),
+              prompts, outcomes["confirmed"], outcomes["failed"], outcomes["elsewhere"], early, late);
 }
 INSTANTIATE_TEST_SUITE_P(Engines, Soak, ::testing::Values("v2", "v3"));
 

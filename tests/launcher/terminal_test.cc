@@ -30,7 +30,9 @@ struct Pane {
     ::cfmakeraw(&mode);
     ::tcsetattr(terminal->slave(), TCSANOW, &mode);
   }
-  void type(const std::string& bytes) const { EXPECT_EQ(::write(keyboard.get(), bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size())); }
+  void type(const std::string& bytes) const {
+    EXPECT_EQ(::write(keyboard.get(), bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+  }
   std::string program_reads() {
     terminal->handle_ready();
     char buffer[4096];

@@ -1,9 +1,9 @@
 #include "tests/layout/rules.h"
 
-#include <set>
 #include <algorithm>
 #include <cctype>
 #include <regex>
+#include <set>
 
 namespace oncelatch::layout {
 namespace {

@@ -29,8 +29,8 @@ using Findings = std::vector<std::string>;
 // No mark of unfinished work.
 [[nodiscard]] Findings check_unfinished(const SourceTree& tree);
 
-// Words of the product's screen in both the matcher (elicitation/) and the stand-in (tests/agents/): one that a mistake in
-// either would share. Names of the wire (one word, lower case first) are the protocol's and may stand in both.
+// Words of the product's screen in both the matcher (elicitation/) and the stand-in (tests/agents/): one that a mistake
+// in either would share. Names of the wire (one word, lower case first) are the protocol's and may stand in both.
 [[nodiscard]] Findings check_shared_words(const SourceTree& tree);
 
 }  // namespace oncelatch::layout

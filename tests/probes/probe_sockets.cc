@@ -93,10 +93,8 @@ int send_udp(const std::string& text) {
 }  // namespace
 
 const Named kSocketAttempts[] = {
-    {"unix", connect_path}, {"abstract", connect_abstract}, {"socket", open_socket},
-    {"fast-open", send_fast_open},
-    {"tcp", connect_tcp},   {"listen-tcp", bind_tcp},       {"udp", send_udp},
-    {nullptr, nullptr},
+    {"unix", connect_path}, {"abstract", connect_abstract}, {"socket", open_socket}, {"fast-open", send_fast_open},
+    {"tcp", connect_tcp},   {"listen-tcp", bind_tcp},       {"udp", send_udp},       {nullptr, nullptr},
 };
 
 }  // namespace oncelatch::probe

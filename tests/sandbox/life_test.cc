@@ -70,7 +70,8 @@ Sleepers sleepers() {
   static int count = 0;
   std::string seconds = std::to_string(1000000 + ::getpid() * 10 + ++count);
   return {seconds, "sleep " + seconds + " & p=$!; (setsid sleep " + seconds +
-                       " >/dev/null 2>&1 </dev/null &) ; kill -STOP $p; " + "trap '' TERM HUP INT; : > trapped; sleep " + seconds};
+                       " >/dev/null 2>&1 </dev/null &) ; kill -STOP $p; " +
+                       "trap '' TERM HUP INT; : > trapped; sleep " + seconds};
 }
 
 void report_time(const char* what, steady_clock::time_point since) {
@@ -223,7 +224,8 @@ TEST_P(Life, PlantedTargetsAreRemoved) {
     DIR* directory = ::opendir(place);
     if (directory == nullptr) continue;
     while (dirent* entry = ::readdir(directory)) {
-      if (std::strncmp(entry->d_name, "oncelatch-probe-", 16) == 0) seen.push_back(std::string(place) + "/" + entry->d_name);
+      if (std::strncmp(entry->d_name, "oncelatch-probe-", 16) == 0)
+        seen.push_back(std::string(place) + "/" + entry->d_name);
     }
     ::closedir(directory);
   }

@@ -32,8 +32,7 @@ void put_error(const Json& id, int code, const std::string& what) {
 
 class Agent {
  public:
-  explicit Agent(const Scenario& scenario)
-      : scenario_(scenario), source_(scenario.seed), log_(scenario.key_log) {}
+  explicit Agent(const Scenario& scenario) : scenario_(scenario), source_(scenario.seed), log_(scenario.key_log) {}
 
   int run() {
     while (const std::optional<Json> message = next()) handle(*message);
@@ -201,6 +200,8 @@ void Agent::act(const Prompt& prompt, bool allowed) {
 
 }  // namespace
 
-int run_acp(const Scenario& scenario) { return Agent(scenario).run(); }
+int run_acp(const Scenario& scenario) {
+  return Agent(scenario).run();
+}
 
 }  // namespace kiro

@@ -36,9 +36,10 @@ bool do_prompt(const Json& step, const Scenario& scenario, bool trust_all, Sourc
     return true;
   }
   if (scenario.headless_fails) {
-    std::fputs("Tool approval required but --no-interactive was specified. Use --trust-all-tools to "
-               "automatically approve tools.\n",
-               stderr);
+    std::fputs(
+        "Tool approval required but --no-interactive was specified. Use --trust-all-tools to "
+        "automatically approve tools.\n",
+        stderr);
     return false;
   }
   print("(denied: " + prompt.title + ")\n");

@@ -9,7 +9,9 @@ const Json& member_of(const Json& object, const char* key) {
   return found == object.end() ? absent : *found;
 }
 
-bool has(const Json& object, const char* key) { return object.is_object() && object.contains(key); }
+bool has(const Json& object, const char* key) {
+  return object.is_object() && object.contains(key);
+}
 
 std::string text_of(const Json& object, const char* key, const std::string& fallback) {
   const Json& value = member_of(object, key);

@@ -12,25 +12,36 @@ constexpr std::string_view kPasteEnd = "\x1b[201~";
 Key control(char byte) {
   switch (byte) {
     case '\r':
-    case '\n': return {"enter", ""};
-    case '\t': return {"tab", ""};
+    case '\n':
+      return {"enter", ""};
+    case '\t':
+      return {"tab", ""};
     case '\x7f':
-    case '\b': return {"backspace", ""};
-    default: break;
+    case '\b':
+      return {"backspace", ""};
+    default:
+      break;
   }
   return {std::string("ctrl-") + static_cast<char>(byte + 0x60), ""};
 }
 
 Key from_letter(char letter) {
   switch (letter) {
-    case 'A': return {"up", ""};
-    case 'B': return {"down", ""};
-    case 'C': return {"right", ""};
-    case 'D': return {"left", ""};
-    case 'Z': return {"shift-tab", ""};
+    case 'A':
+      return {"up", ""};
+    case 'B':
+      return {"down", ""};
+    case 'C':
+      return {"right", ""};
+    case 'D':
+      return {"left", ""};
+    case 'Z':
+      return {"shift-tab", ""};
     case 'I':
-    case 'O': return {"focus", ""};
-    default: return {"other", ""};
+    case 'O':
+      return {"focus", ""};
+    default:
+      return {"other", ""};
   }
 }
 

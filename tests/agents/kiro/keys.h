@@ -24,7 +24,7 @@ struct Key {
 class KeyDecoder {
  public:
   std::vector<Key> feed(std::string_view bytes, Micros now);
-  std::vector<Key> flush(Micros now);             // a lone ESC whose time is over
+  std::vector<Key> flush(Micros now);                          // a lone ESC whose time is over
   [[nodiscard]] Micros deadline() const { return deadline_; }  // 0: nothing waits
 
  private:

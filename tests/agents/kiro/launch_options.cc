@@ -7,12 +7,25 @@
 namespace kiro {
 namespace {
 
-constexpr std::array<std::string_view, 15> kWithValue = {
-    "--resume-id", "--model", "--effort", "--agent", "--agent-engine", "--trust-tools", "--format", "--wrap",
-    "--auth-method", "--output-format", "--repo", "-f", "--session", "--delete-session", "--api-key"};
-constexpr std::array<std::string_view, 15> kPlain = {
-    "--tui", "--no-interactive", "--trust-all-tools", "-a", "--classic", "--legacy-ui", "--v2", "--v3",
-    "--resume", "-v", "--require-mcp-startup", "--list-models", "--help", "-h", "--verbose"};
+constexpr std::array<std::string_view, 15> kWithValue = {"--resume-id",    "--model",          "--effort", "--agent",
+                                                         "--agent-engine", "--trust-tools",    "--format", "--wrap",
+                                                         "--auth-method",  "--output-format",  "--repo",   "-f",
+                                                         "--session",      "--delete-session", "--api-key"};
+constexpr std::array<std::string_view, 15> kPlain = {"--tui",
+                                                     "--no-interactive",
+                                                     "--trust-all-tools",
+                                                     "-a",
+                                                     "--classic",
+                                                     "--legacy-ui",
+                                                     "--v2",
+                                                     "--v3",
+                                                     "--resume",
+                                                     "-v",
+                                                     "--require-mcp-startup",
+                                                     "--list-models",
+                                                     "--help",
+                                                     "-h",
+                                                     "--verbose"};
 
 template <std::size_t N>
 bool known(const std::array<std::string_view, N>& flags, std::string_view flag) {

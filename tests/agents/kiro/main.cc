@@ -7,8 +7,8 @@
 #include "scenario.h"
 #include "session.h"
 
-#include <cstdlib>
 #include <cstdio>
+#include <cstdlib>
 
 namespace {
 
@@ -70,14 +70,22 @@ int run_chat(const Scenario& scenario, const LaunchOptions& options) {
 int run(const Scenario& scenario, const LaunchOptions& options) {
   using What = LaunchOptions::What;
   switch (options.what) {
-    case What::Version: return print("kiro-cli " + scenario.version + "\n", 0);
-    case What::Help: return print(kHelp, 0);
-    case What::ChatHelp: return print(kChatHelp, 0);
-    case What::AcpHelp: return print(kAcpHelp, 0);
-    case What::ListModels: return print(std::string(kModels) + "\n", 0);
-    case What::WhoAmI: return print("{\"account\":null}\n", 1);
-    case What::Acp: return kiro::run_acp(scenario);
-    case What::Chat: return run_chat(scenario, options);
+    case What::Version:
+      return print("kiro-cli " + scenario.version + "\n", 0);
+    case What::Help:
+      return print(kHelp, 0);
+    case What::ChatHelp:
+      return print(kChatHelp, 0);
+    case What::AcpHelp:
+      return print(kAcpHelp, 0);
+    case What::ListModels:
+      return print(std::string(kModels) + "\n", 0);
+    case What::WhoAmI:
+      return print("{\"account\":null}\n", 1);
+    case What::Acp:
+      return kiro::run_acp(scenario);
+    case What::Chat:
+      return run_chat(scenario, options);
   }
   return 2;
 }

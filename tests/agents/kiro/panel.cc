@@ -8,10 +8,16 @@ namespace {
 
 using What = PanelStep::What;
 
-PanelStep nothing() { return {}; }
-PanelStep redraw() { return {What::Redraw, {}}; }
+PanelStep nothing() {
+  return {};
+}
+PanelStep redraw() {
+  return {What::Redraw, {}};
+}
 
-PanelStep decide(Answer answer) { return {What::Decide, std::move(answer)}; }
+PanelStep decide(Answer answer) {
+  return {What::Decide, std::move(answer)};
+}
 
 PanelStep cancel() {
   Answer answer;
@@ -134,8 +140,8 @@ std::vector<TrustRow> trust_rows(const Prompt& prompt, Engine engine, std::size_
     const std::string object = prompt.tool == "shell" ? prompt.command : prompt.path;
     const std::string pattern = object.substr(0, object.find_first_of(" \n")) + (prompt.tool == "shell" ? " *" : "");
     rows.push_back({"Trust \"" + pattern + "\"", "pattern · " + scope_name(scope), {}});
-    rows.push_back({"Trust entire tool (" + (prompt.tool == "shell" ? "Run Command" : prompt.title) + ")",
-                    scope_name(scope), {}});
+    rows.push_back(
+        {"Trust entire tool (" + (prompt.tool == "shell" ? "Run Command" : prompt.title) + ")", scope_name(scope), {}});
     return rows;
   }
   for (const Json& option : prompt.trust) {
@@ -153,9 +159,12 @@ bool opens_trust(const Prompt& prompt, const Option& option) {
 
 const char* screen_name(const Panel& panel) {
   switch (panel.drawn.level) {
-    case Level::Trust: return "trust";
-    case Level::Modify: return "modify";
-    case Level::Menu: break;
+    case Level::Trust:
+      return "trust";
+    case Level::Modify:
+      return "modify";
+    case Level::Menu:
+      break;
   }
   return "panel";
 }
@@ -175,12 +184,14 @@ PanelStep press(Panel& panel, const Key& key, const Style& style, Burst burst) {
   const Cursor seen = burst == Burst::None ? panel.wanted : panel.drawn;
   if (key.name == "ctrl-c") return cancel();
   switch (panel.wanted.level) {
-    case Level::Modify: return press_modify(panel, key, seen);
+    case Level::Modify:
+      return press_modify(panel, key, seen);
     case Level::Trust:
       // Enter that arrives before the sub-menu is drawn opens it again and decides nothing.
       if (seen.level != Level::Trust && key.name == "enter") return nothing();
       return press_trust(panel, key, style, seen);
-    case Level::Menu: break;
+    case Level::Menu:
+      break;
   }
   return press_menu(panel, key, style, seen);
 }

@@ -26,8 +26,8 @@ struct Panel {
   Prompt prompt;
   Cursor wanted;
   Cursor drawn;
-  std::string typed;    // Modify editor, or the letter of a classic prompt
-  bool shown = false;   // a frame with this panel is on the screen
+  std::string typed;   // Modify editor, or the letter of a classic prompt
+  bool shown = false;  // a frame with this panel is on the screen
   bool swap_armed = false;
   Micros show_at = 0;
   long serial = 0;

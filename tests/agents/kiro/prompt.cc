@@ -34,9 +34,9 @@ constexpr std::array kV3 = {
 
 struct ToolNames {
   const char* tool;
-  const char* pretty;      // V2 call row
-  const char* v3_shown;    // V3: "shell → …"
-  const char* v3_title;    // V3 recorder title; empty: the command
+  const char* pretty;    // V2 call row
+  const char* v3_shown;  // V3: "shell → …"
+  const char* v3_title;  // V3 recorder title; empty: the command
   const char* v3_tool_id;
 };
 
@@ -51,8 +51,8 @@ constexpr std::array kTools = {
 };
 
 ToolNames names_of(const std::string& tool) {
-  const auto* const found = std::find_if(kTools.begin(), kTools.end(),
-                                         [&tool](const ToolNames& known) { return tool == known.tool; });
+  const auto* const found =
+      std::find_if(kTools.begin(), kTools.end(), [&tool](const ToolNames& known) { return tool == known.tool; });
   return found == kTools.end() ? ToolNames{nullptr, nullptr, nullptr, nullptr, nullptr} : *found;
 }
 
@@ -67,9 +67,13 @@ std::string prettified(std::string tool) {
   return tool;
 }
 
-std::string base_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
+std::string base_name(const std::string& path) {
+  return path.substr(path.find_last_of('/') + 1);
+}
 
-Option from_default(const Default& entry) { return {entry.id, entry.name, entry.kind, entry.label}; }
+Option from_default(const Default& entry) {
+  return {entry.id, entry.name, entry.kind, entry.label};
+}
 
 std::vector<Option> default_options(Engine engine, long rows) {
   std::vector<Option> options;
@@ -84,8 +88,8 @@ std::vector<Option> default_options(Engine engine, long rows) {
 std::vector<Option> given_options(const Json& list) {
   std::vector<Option> options;
   for (const Json& entry : list) {
-    options.push_back({text_of(entry, "optionId"), text_of(entry, "name"), text_of(entry, "kind"),
-                       text_of(entry, "label")});
+    options.push_back(
+        {text_of(entry, "optionId"), text_of(entry, "name"), text_of(entry, "kind"), text_of(entry, "label")});
   }
   return options;
 }
@@ -123,15 +127,21 @@ void fill_options(const Json& step, const Style& style, Prompt& prompt) {
 Json default_trust(const Prompt& prompt) {
   if (prompt.tool != "shell") {
     if (prompt.path.empty()) return Json::array();
-    return Json::array({Json{{"label", "Specific paths"}, {"display", prompt.path},
-                             {"setting_key", "runtime_read_paths"}, {"patterns", Json::array({prompt.path})}}});
+    return Json::array({Json{{"label", "Specific paths"},
+                             {"display", prompt.path},
+                             {"setting_key", "runtime_read_paths"},
+                             {"patterns", Json::array({prompt.path})}}});
   }
   const std::string base = prompt.command.substr(0, prompt.command.find_first_of(" \n"));
   Json list = Json::array();
-  list.push_back({{"label", "Full command"}, {"display", prompt.command},
-                  {"setting_key", "allowedCommands"}, {"patterns", Json::array({prompt.command})}});
-  list.push_back({{"label", "Base command"}, {"display", base + " *"},
-                  {"setting_key", "allowedCommands"}, {"patterns", Json::array({base + "( .*)?"})}});
+  list.push_back({{"label", "Full command"},
+                  {"display", prompt.command},
+                  {"setting_key", "allowedCommands"},
+                  {"patterns", Json::array({prompt.command})}});
+  list.push_back({{"label", "Base command"},
+                  {"display", base + " *"},
+                  {"setting_key", "allowedCommands"},
+                  {"patterns", Json::array({base + "( .*)?"})}});
   return list;
 }
 
@@ -144,11 +154,14 @@ Json consent_meta(const Json& step, const Prompt& prompt) {
     cwd = now;
     std::free(now);
   }
-  Json consent = {{"capability", capability}, {"resource", shell ? prompt.command : prompt.path},
-                  {"askType", "implicit"}, {"workspaceRoot", cwd}};
+  Json consent = {{"capability", capability},
+                  {"resource", shell ? prompt.command : prompt.path},
+                  {"askType", "implicit"},
+                  {"workspaceRoot", cwd}};
   if (shell) consent["triggeringResource"] = split_lines(prompt.command).front();
   Json kiro = {{"toolId", text_of(step, "tool_id", names.v3_tool_id != nullptr ? names.v3_tool_id : prompt.tool)},
-               {"consent", consent}, {"consentRound", 1}};
+               {"consent", consent},
+               {"consentRound", 1}};
   if (shell) kiro["command"] = prompt.command;
   return {{"kiro", kiro}};
 }
@@ -185,8 +198,7 @@ std::string default_header(const Prompt& prompt, Engine engine) {
 
 void fill_texts(const Json& step, const Style& style, Prompt& prompt) {
   const ToolNames names = names_of(prompt.tool);
-  const std::string pretty =
-      text_of(step, "pretty", names.pretty != nullptr ? names.pretty : prettified(prompt.tool));
+  const std::string pretty = text_of(step, "pretty", names.pretty != nullptr ? names.pretty : prettified(prompt.tool));
   const std::string object = prompt.tool == "shell" ? prompt.command : prompt.path;
   const std::string shown = names.v3_shown != nullptr ? names.v3_shown : prompt.tool;
   prompt.title = text_of(step, "title", default_title(prompt, style.engine, pretty));

@@ -44,22 +44,22 @@ struct Prompt {
   PromptKind kind = PromptKind::Approval;
   Json id;
   std::string tool_call_id;
-  std::string tool;      // lower case, as in the header of V2
-  std::string title;     // in the recorder
-  std::string header;    // in front of the words about approval
-  std::string call;      // V2: the text after the arrow; V3: the text after "tool → "
-  std::string command;   // what runs
+  std::string tool;     // lower case, as in the header of V2
+  std::string title;    // in the recorder
+  std::string header;   // in front of the words about approval
+  std::string call;     // V2: the text after the arrow; V3: the text after "tool → "
+  std::string command;  // what runs
   std::string path;
   std::string content;
   bool writes = false;
-  bool runs = true;      // an approval really does it
+  bool runs = true;  // an approval really does it
   Lines diff;
   Lines between;
   std::vector<Option> options;
   Json trust = Json::array();  // trustOptions
   Json meta;
   bool consent_echo = true;
-  Json step;             // the rest: delays, swap, during, expect …
+  Json step;  // the rest: delays, swap, during, expect …
 };
 
 struct Answer {

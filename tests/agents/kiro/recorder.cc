@@ -29,7 +29,9 @@ Recorder::Recorder(const Scenario& scenario) : scenario_(scenario) {
   open_file();
 }
 
-Recorder::~Recorder() { close_file(); }
+Recorder::~Recorder() {
+  close_file();
+}
 
 void Recorder::open_file() {
   if (!path_.empty()) fd_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600);
@@ -40,9 +42,13 @@ void Recorder::close_file() {
   fd_ = -1;
 }
 
-void Recorder::to_client(const Json& message) { wrapped(scenario_.doc_direction ? "out" : "in", message); }
+void Recorder::to_client(const Json& message) {
+  wrapped(scenario_.doc_direction ? "out" : "in", message);
+}
 
-void Recorder::to_agent(const Json& message) { wrapped(scenario_.doc_direction ? "in" : "out", message); }
+void Recorder::to_agent(const Json& message) {
+  wrapped(scenario_.doc_direction ? "in" : "out", message);
+}
 
 void Recorder::wrapped(const std::string& direction, const Json& message) {
   if (scenario_.string_wrapper) {

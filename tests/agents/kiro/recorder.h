@@ -24,7 +24,7 @@ class Recorder {
   void to_client(const Json& message);  // requests and updates of the agent
   void to_agent(const Json& message);   // answers and requests of the client
   void wrapped(const std::string& direction, const Json& message);
-  void raw(const std::string& bytes);   // as they are, for forged and broken lines
+  void raw(const std::string& bytes);  // as they are, for forged and broken lines
 
   // truncate | unlink | replace (a new empty file under the same name) | hardlink | symlink
   bool tamper(const std::string& operation);

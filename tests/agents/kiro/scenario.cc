@@ -62,8 +62,8 @@ bool check_keys(const Json& object, std::string_view keys, const std::string& wh
 
 bool check_step(const Json& step, const std::string& where, std::string& error) {
   const std::string type = text_of(step, "type");
-  const auto* const shape = std::find_if(kSteps.begin(), kSteps.end(),
-                                         [&type](const StepShape& known) { return known.type == type; });
+  const auto* const shape =
+      std::find_if(kSteps.begin(), kSteps.end(), [&type](const StepShape& known) { return known.type == type; });
   if (shape == kSteps.end()) {
     error = "scenario: " + where + ": unknown step type \"" + type + "\"";
     return false;

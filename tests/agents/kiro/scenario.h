@@ -31,9 +31,9 @@ struct Style {
   bool rule_above = false;     // a rule above the call row
   bool blank_between = false;  // a blank row, not a rule, between the call and the panel
   std::size_t pad_right = 1;
-  bool wrap_rows = false;      // Up on the first row goes to the last one
-  bool raw_escapes = false;    // escape sequences in text reach the terminal
-  Json labels;                 // option id -> label on the screen
+  bool wrap_rows = false;    // Up on the first row goes to the last one
+  bool raw_escapes = false;  // escape sequences in text reach the terminal
+  Json labels;               // option id -> label on the screen
 };
 
 struct Scenario {
@@ -58,8 +58,8 @@ struct Scenario {
   long linger_ms = 50;
   long max_wait_ms = 120'000;
   long tool_timeout_ms = 30'000;
-  long noise = 0;        // rows of text in many scripts before each prompt
-  long repeat = 1;       // how often the steps are done
+  long noise = 0;   // rows of text in many scripts before each prompt
+  long repeat = 1;  // how often the steps are done
   bool esc_ends_turn = false;
   bool wait_input = false;
   bool stay = false;

@@ -21,7 +21,9 @@ std::string joined(const Lines& lines, std::size_t from) {
 Screen::Screen(Terminal& terminal, bool synchronized_output)
     : terminal_(terminal), synchronized_(synchronized_output) {}
 
-void Screen::start_at_bottom() { terminal_.write(repeated("\r\n", terminal_.rows())); }
+void Screen::start_at_bottom() {
+  terminal_.write(repeated("\r\n", terminal_.rows()));
+}
 
 void Screen::emit(const Lines& lines) {
   pending_.insert(pending_.end(), lines.begin(), lines.end());

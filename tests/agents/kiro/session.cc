@@ -34,9 +34,10 @@ void Session::start() {
   if (scenario_.style.engine == Engine::V3 && session_id_.rfind("sess_", 0) != 0) session_id_ = "sess_" + session_id_;
   if (scenario_.traffic) {
     const Json client = {{"name", "kiro-tui"}, {"version", scenario_.version}};
-    recorder_.to_agent(request(0, "initialize",
-                               {{"protocolVersion", 1}, {"clientCapabilities", Json::object()}, {"clientInfo", client}}));
-    recorder_.to_client(response(0, initialize_result(scenario_.version, scenario_.style.engine), scenario_.style.engine));
+    recorder_.to_agent(request(
+        0, "initialize", {{"protocolVersion", 1}, {"clientCapabilities", Json::object()}, {"clientInfo", client}}));
+    recorder_.to_client(
+        response(0, initialize_result(scenario_.version, scenario_.style.engine), scenario_.style.engine));
     recorder_.to_agent(request(1, "session/new", {{"mcpServers", Json::array()}}));
     recorder_.to_client(response(1, {{"sessionId", session_id_}}, scenario_.style.engine));
   }
@@ -73,8 +74,8 @@ void Session::begin_turn(const Json& steps, const std::string& text) {
   if (!scenario_.traffic) return;
   prompt_id_ = client_id_++;
   const Json block = {{"type", "text"}, {"text", text.empty() ? "go" : text}};
-  recorder_.to_agent(request(prompt_id_, "session/prompt",
-                             {{"sessionId", session_id_}, {"prompt", Json::array({block})}}));
+  recorder_.to_agent(
+      request(prompt_id_, "session/prompt", {{"sessionId", session_id_}, {"prompt", Json::array({block})}}));
 }
 
 // Starts what can be started now; returns when something has to be waited for.

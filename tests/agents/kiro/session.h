@@ -125,19 +125,19 @@ class Session {
   std::size_t step_at_ = 0;
   long rounds_left_ = 0;
   std::size_t turn_at_ = 0;
-  long client_id_ = 0;   // the next id of a client request
-  Json prompt_id_;       // the open session/prompt
+  long client_id_ = 0;  // the next id of a client request
+  Json prompt_id_;      // the open session/prompt
   bool mismatch_ = false;
   bool trust_all_ = false;
 
-  std::deque<Prompt> queue_;      // recorded, not yet answered
+  std::deque<Prompt> queue_;  // recorded, not yet answered
   std::optional<Panel> panel_;
   std::optional<Prompt> running_;  // whose tool runs
   std::optional<Picker> picker_;
   std::vector<Deferred> deferred_;
-  std::string typed_;              // the composer's text
+  std::string typed_;                // the composer's text
   std::deque<std::string> waiting_;  // what was submitted while a turn ran
-  long serial_ = 0;                // counts panels and pauses
+  long serial_ = 0;                  // counts panels and pauses
   long width_override_ = 0;
 
   Micros progress_ = 0;

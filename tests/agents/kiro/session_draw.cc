@@ -23,7 +23,9 @@ std::size_t Session::width() const {
   return terminal_.columns();
 }
 
-bool Session::panel_visible() const { return panel_ && panel_->shown; }
+bool Session::panel_visible() const {
+  return panel_ && panel_->shown;
+}
 
 Composer Session::composer() const {
   static const std::string directory = working_directory();

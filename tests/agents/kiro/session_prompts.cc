@@ -21,10 +21,14 @@ Lines bounded_output(const std::string& text) {
 
 std::string outcome_name(const Answer& answer) {
   switch (answer.how) {
-    case Answer::How::Selected: return answer.option_id;
-    case Answer::How::Cancelled: return "cancelled";
-    case Answer::How::Error: return "error";
-    case Answer::How::Nothing: break;
+    case Answer::How::Selected:
+      return answer.option_id;
+    case Answer::How::Cancelled:
+      return "cancelled";
+    case Answer::How::Error:
+      return "error";
+    case Answer::How::Nothing:
+      break;
   }
   return "none";
 }

@@ -53,7 +53,9 @@ Terminal::Terminal() {
   std::signal(SIGPIPE, SIG_IGN);
 }
 
-Terminal::~Terminal() { leave(); }
+Terminal::~Terminal() {
+  leave();
+}
 
 bool Terminal::enter() {
   if (tcgetattr(STDIN_FILENO, &saved_) != 0) return false;
@@ -94,12 +96,16 @@ std::string Terminal::read() {
   return {};
 }
 
-std::size_t Terminal::columns() const { return size_now().ws_col; }
-std::size_t Terminal::rows() const { return size_now().ws_row; }
+std::size_t Terminal::columns() const {
+  return size_now().ws_col;
+}
+std::size_t Terminal::rows() const {
+  return size_now().ws_row;
+}
 
 Terminal::Ready Terminal::wait(int extra, int wait_ms) {
-  std::array<pollfd, 3> sources = {pollfd{closed_ ? -1 : STDIN_FILENO, POLLIN, 0},
-                                   pollfd{wake_pipe[0], POLLIN, 0}, pollfd{extra, POLLIN, 0}};
+  std::array<pollfd, 3> sources = {pollfd{closed_ ? -1 : STDIN_FILENO, POLLIN, 0}, pollfd{wake_pipe[0], POLLIN, 0},
+                                   pollfd{extra, POLLIN, 0}};
   if (poll(sources.data(), sources.size(), wait_ms) <= 0) return {};
   if (sources[1].revents != 0) {
     std::array<char, 64> drop{};
@@ -109,7 +115,9 @@ Terminal::Ready Terminal::wait(int extra, int wait_ms) {
   return {sources[0].revents != 0, sources[2].revents != 0};
 }
 
-int Terminal::stop_signal() const { return stop_number; }
+int Terminal::stop_signal() const {
+  return stop_number;
+}
 
 bool Terminal::take_resize() {
   if (resized == 0) return false;

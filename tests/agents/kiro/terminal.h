@@ -22,8 +22,8 @@ class Terminal {
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
 
-  bool enter();   // raw mode, cursor hidden, bracketed paste on
-  void leave();   // everything as it was
+  bool enter();  // raw mode, cursor hidden, bracketed paste on
+  void leave();  // everything as it was
   void write(std::string_view bytes) const;
   std::string read();  // what is there now; empty and `closed` set at the end
 

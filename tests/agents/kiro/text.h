@@ -31,8 +31,8 @@ Lines split_lines(std::string_view text);
 Lines wrap_words(std::string_view text, std::size_t columns);
 
 // `prefix` on the first row, blanks of width `indent` on the others.
-Lines wrap_with(std::string_view prefix, std::string_view text, std::size_t indent,
-                std::size_t width, std::size_t pad_right);
+Lines wrap_with(std::string_view prefix, std::string_view text, std::size_t indent, std::size_t width,
+                std::size_t pad_right);
 
 // Without escape sequences and control characters (line feeds stay, tabs become blanks).
 std::string without_controls(std::string_view text);

@@ -31,7 +31,9 @@ namespace {
 
 }  // namespace
 
-ToolRun::~ToolRun() { kill(); }
+ToolRun::~ToolRun() {
+  kill();
+}
 
 bool ToolRun::start(const std::string& command, bool with_terminal) {
   kill();

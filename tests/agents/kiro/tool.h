@@ -47,6 +47,6 @@ class ToolRun {
 int write_file(const std::string& path, const std::string& content, bool append);
 int read_file(const std::string& path, std::string& content, std::size_t limit = kOutputLimit);
 int read_all(int fd, std::string& content, std::size_t limit);  // until the end or the limit
-std::string errno_name(int number);  // "EACCES"; "OK" for 0
+std::string errno_name(int number);                             // "EACCES"; "OK" for 0
 
 }  // namespace kiro

@@ -32,8 +32,8 @@ struct Picker {
   std::string title;
   Lines rows;
   std::string footer;
-  std::string hotkeys;       // letters that choose a row; no focus mark then
-  std::string look;          // "", "batch", "trust_all"
+  std::string hotkeys;  // letters that choose a row; no focus mark then
+  std::string look;     // "", "batch", "trust_all"
   std::size_t wanted = 0;
   std::size_t drawn = 0;
 };

@@ -11,7 +11,8 @@ const char* glyph(const Style& style, const char* unicode, const char* ascii) {
 }
 
 Lines classic_view(const PanelPicture& picture, std::size_t width) {
-  Lines rows = wrap_words("Allow this action? Use 't' to trust (always allow) this tool for the session. [y/n/t]:", width);
+  Lines rows =
+      wrap_words("Allow this action? Use 't' to trust (always allow) this tool for the session. [y/n/t]:", width);
   rows.emplace_back();
   rows.push_back("[demo] 16% λ > " + picture.typed);
   return rows;
@@ -38,23 +39,29 @@ std::string status_row(const Composer& composer, std::size_t width) {
 std::string composer_text(const Composer& composer, const Style& style) {
   if (!composer.text.empty()) return shown_text(composer.text, style);
   switch (composer.mood) {
-    case Composer::Mood::Boot: return "Initializing · type to queue a message";
+    case Composer::Mood::Boot:
+      return "Initializing · type to queue a message";
     case Composer::Mood::Busy:
       return "Kiro is working · " + std::to_string(composer.seconds) + "s · Type to steer · Ctrl+S to queue";
-    case Composer::Mood::Idle: break;
+    case Composer::Mood::Idle:
+      break;
   }
   return "ask a question or describe a task ↵";
 }
 
 }  // namespace
 
-void append(Lines& rows, const Lines& more) { rows.insert(rows.end(), more.begin(), more.end()); }
+void append(Lines& rows, const Lines& more) {
+  rows.insert(rows.end(), more.begin(), more.end());
+}
 
 std::string shown_text(const std::string& text, const Style& style) {
   return style.raw_escapes ? text : without_controls(text);
 }
 
-std::string rule(const Style& style, std::size_t width) { return repeated(glyph(style, "─", "-"), width); }
+std::string rule(const Style& style, std::size_t width) {
+  return repeated(glyph(style, "─", "-"), width);
+}
 
 Lines menu_row(const std::string& label, bool focused, const Style& style, std::size_t width) {
   const std::string mark = focused ? std::string(" ") + glyph(style, "❯", ">") + " " : "   ";
@@ -75,8 +82,8 @@ Lines footer_rows(bool sees_more, const Style& style, std::size_t width) {
 }
 
 Lines editor_rows(const std::string& typed, const Style& style, std::size_t width) {
-  Lines rows = wrap_with(" ›  ", typed.empty() ? "add your feedback..." : shown_text(typed, style), 4, width,
-                         style.pad_right);
+  Lines rows =
+      wrap_with(" ›  ", typed.empty() ? "add your feedback..." : shown_text(typed, style), 4, width, style.pad_right);
   rows.push_back(rule(style, width));
   append(rows, padded(words::close, style, width));
   return rows;
@@ -110,13 +117,14 @@ Lines picker_view(const Picker& picker, const Style& style, std::size_t width) {
   append(rows, plain ? wrap_words(picker.title, width) : padded(picker.title, style, width));
   for (std::size_t i = 0; i < picker.rows.size(); ++i) {
     const bool focused = picker.hotkeys.empty() && i == picker.wanted;
-    Lines entry = picker.hotkeys.empty() ? menu_row(picker.rows[i], focused, style, width)
-                                         : padded(picker.rows[i], style, width);
+    Lines entry =
+        picker.hotkeys.empty() ? menu_row(picker.rows[i], focused, style, width) : padded(picker.rows[i], style, width);
     if (plain && !entry.empty()) entry.front().erase(0, 1);
     append(rows, entry);
   }
   if (picker.look.empty()) rows.push_back(rule(style, width));
-  if (!picker.footer.empty()) append(rows, plain ? wrap_words(picker.footer, width) : padded(picker.footer, style, width));
+  if (!picker.footer.empty())
+    append(rows, plain ? wrap_words(picker.footer, width) : padded(picker.footer, style, width));
   return rows;
 }
 

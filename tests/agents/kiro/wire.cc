@@ -27,9 +27,11 @@ Json tool_call_json(const Prompt& prompt, Engine engine) {
 
 Json consent_echo(const Prompt& prompt, const Answer& answer) {
   const Json& consent = member_of(member_of(prompt.meta, "kiro"), "consent");
-  return {{"kiro", {{"consent", {{"capability", text_of(consent, "capability")},
-                                 {"scope", answer.scope.empty() ? "invocation" : answer.scope},
-                                 {"workspaceRoot", text_of(consent, "workspaceRoot")}}}}}};
+  return {{"kiro",
+           {{"consent",
+             {{"capability", text_of(consent, "capability")},
+              {"scope", answer.scope.empty() ? "invocation" : answer.scope},
+              {"workspaceRoot", text_of(consent, "workspaceRoot")}}}}}};
 }
 
 Json selected(const Prompt& prompt, const Answer& answer, Engine engine) {
@@ -49,9 +51,8 @@ Json selected(const Prompt& prompt, const Answer& answer, Engine engine) {
 }  // namespace
 
 Json permission_request(const Prompt& prompt, Engine engine, const std::string& session_id) {
-  Json params = {{"sessionId", session_id},
-                 {"toolCall", tool_call_json(prompt, engine)},
-                 {"options", options_json(prompt)}};
+  Json params = {
+      {"sessionId", session_id}, {"toolCall", tool_call_json(prompt, engine)}, {"options", options_json(prompt)}};
   if (!prompt.meta.is_null()) params["_meta"] = prompt.meta;
   const char* const method = "session/request_permission";
   if (engine == Engine::V3) {
@@ -87,8 +88,8 @@ Json response(const Json& id, const Json& result, Engine engine) {
 }
 
 Json session_update(const std::string& session_id, const Json& update) {
-  return {{"jsonrpc", "2.0"}, {"method", "session/update"},
-          {"params", {{"sessionId", session_id}, {"update", update}}}};
+  return {
+      {"jsonrpc", "2.0"}, {"method", "session/update"}, {"params", {{"sessionId", session_id}, {"update", update}}}};
 }
 
 Json message_chunk(const std::string& text) {
@@ -99,7 +100,9 @@ Json tool_call(const Prompt& prompt) {
   return {{"sessionUpdate", "tool_call"},
           {"toolCallId", prompt.tool_call_id},
           {"title", prompt.title},
-          {"kind", prompt.tool == "shell" ? "execute" : prompt.tool == "read" ? "read" : "edit"},
+          {"kind", prompt.tool == "shell"  ? "execute"
+                   : prompt.tool == "read" ? "read"
+                                           : "edit"},
           {"status", "pending"}};
 }
 

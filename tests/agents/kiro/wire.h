@@ -15,8 +15,8 @@ namespace kiro {
 Json permission_request(const Prompt& prompt, Engine engine, const std::string& session_id);
 Json permission_answer(const Prompt& prompt, const Answer& answer, Engine engine);
 
-Json request(const Json& id, const std::string& method, const Json& params);   // client to agent
-Json response(const Json& id, const Json& result, Engine engine);              // agent to client
+Json request(const Json& id, const std::string& method, const Json& params);  // client to agent
+Json response(const Json& id, const Json& result, Engine engine);             // agent to client
 Json session_update(const std::string& session_id, const Json& update);
 Json message_chunk(const std::string& text);
 Json tool_call(const Prompt& prompt);
