@@ -166,7 +166,7 @@ TEST(Filter, SendingDoesNotConnect) {
   }
   EXPECT_EQ(native(44, {{3, 0, 1, 0x4000}}), kAllow);
   EXPECT_EQ(native(46, {{3, 0, 0}}), kAllow);
-  for (std::uint64_t call : {11, 16, 20}) EXPECT_EQ(i386(102, {{call}}), kPermission);
+  for (std::uint64_t call : words(11, 16, 20)) EXPECT_EQ(i386(102, {{call}}), kPermission);
 }
 
 TEST(Filter, SetIdBitsAndDevices) {
