@@ -3,8 +3,11 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 
+#include "base/untrusted.h"
+#include "base/yaml.h"
 #include "launcher/exit_codes.h"
 
 namespace oncelatch::launcher {
@@ -86,11 +89,26 @@ void add_rest(CLI::App& app, ParsedCommand& parsed) {
   demo->callback([&parsed] { parsed.command = Command::demo; });
 }
 
+// CLI11 would only say that a command is required.
+std::string unknown_command(const std::vector<std::string>& arguments) {
+  static const std::vector<std::string_view> known = {"run", "attach", "approvals", "audit", "doctor", "demo"};
+  if (arguments.empty() || arguments[0].empty() || arguments[0][0] == '-') return {};
+  if (std::find(known.begin(), known.end(), arguments[0]) != known.end()) return {};
+  const std::string near = nearest_word(arguments[0], known);
+  return escape_for_display(arguments[0], 100) + ": no such command" +
+         (near.empty() ? "" : "; did you mean " + near + "?");
+}
+
 }  // namespace
 
 ParsedCommand parse_command_line(int argc, const char* const* argv) {
   ParsedCommand parsed;
   std::vector<std::string> arguments = split_arguments(argc, argv, parsed.run.arguments);
+  if (const std::string unknown = unknown_command(arguments); !unknown.empty()) {
+    fmt::print(stderr, "oncelatch: command line: {}\n  try: oncelatch --help\n", unknown);
+    parsed.exit_now = kExitConfiguration;
+    return parsed;
+  }
   CLI::App app(
       "oncelatch runs an AI coding CLI so that it can do nothing that was not allowed, once, by somebody entitled to.",
       "oncelatch");

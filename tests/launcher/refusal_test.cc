@@ -25,7 +25,8 @@ std::vector<std::string> with(const Scratch& scratch, std::vector<std::string> m
 
 TEST(Refusal, UnknownCommandAndAgent) {
   Scratch scratch;
-  expect_refused(scratch, {"fly"}, 122, {"command line"});
+  expect_refused(scratch, {"fly"}, 122, {"command line: fly", "no such command"});
+  expect_refused(scratch, {"aproval"}, 122, {"did you mean approvals"});
   expect_refused(scratch, {"run", "kiroo"}, 122, {"agent: kiroo", "did you mean kiro"});
   expect_refused(scratch, {"doctor", "--", "x"}, 122, {"belong to run"});
 }
