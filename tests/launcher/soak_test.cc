@@ -31,10 +31,24 @@ std::string random_words(std::mt19937& random) {
   return words;
 }
 
-Json make_scenario(std::mt19937& random, const std::string& engine, int prompts) {
+// The row that had the focus when the program took an Enter is the one-time row that the prompt's rule asks for. A
+// person, who answers after a failed delivery, takes what is focused.
+bool is_intended(const Json& key, const std::vector<std::string>& kinds, bool person) {
+  const Json& prompt = key.at("prompt");
+  const std::string id = prompt.is_string() ? prompt.get<std::string>() : std::string();
+  const std::string kind = prompt.is_number_integer() ? kinds.at(prompt.get<std::size_t>() - 1)
+                                                      : id.substr(0, id.find_first_of("0123456789"));
+  const std::string row = key.value("row", "");
+  const bool allows = row.rfind("Yes", 0) == 0 || row == "Allow";
+  const bool denies = row.rfind("No", 0) == 0 || row == "Deny";
+  return kind == "allowed" ? allows : denies || (person && allows);
+}
+
+Json make_scenario(std::mt19937& random, const std::string& engine, int prompts, std::vector<std::string>& kinds) {
   Json steps = Json::array();
   for (int i = 0; i < prompts; ++i) {
     std::string kind = random() % 2 == 0 ? "allowed" : "denied";
+    kinds.push_back(kind);
     steps.push_back({{"type", "prompt"},
                      {"tool", "shell"},
                      {"id", engine == "v2" ? Json(kind + std::to_string(i)) : Json("auto")},
@@ -77,7 +91,8 @@ TEST_P(Soak, NoKeyGoesToAWrongRow) {
 
   Scratch scratch;
   scratch.write("policy.yaml", kPolicy);
-  scratch.scenario(make_scenario(random, GetParam(), prompts));
+  std::vector<std::string> kinds;
+  scratch.scenario(make_scenario(random, GetParam(), prompts, kinds));
   winsize size{static_cast<unsigned short>(24 + random() % 30), static_cast<unsigned short>(40 + random() % 161), 0, 0};
   int keyboard_end = -1;
   int tty_end = -1;
@@ -136,11 +151,17 @@ TEST_P(Soak, NoKeyGoesToAWrongRow) {
 
   int persistent = 0;
   int decided = 0;
+  int enters = 0;
   for (const Json& line : json_lines(scratch.read("repository/keys.jsonl"))) {
+    if (line.value("key", "") == "enter" && line.value("screen", "") == "panel") {
+      ++enters;
+      EXPECT_TRUE(is_intended(line, kinds, outcomes["failed"] > 0)) << line;
+    }
     if (!line.contains("decided")) continue;
     ++decided;
     if (line.value("option", "").find("always") != std::string::npos) ++persistent;
   }
+  EXPECT_EQ(enters, prompts);
   const Json report = scratch.report();
   for (const Json& prompt : report.at("prompts")) {
     std::string outcome = prompt.value("outcome", "");
