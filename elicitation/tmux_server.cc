@@ -1,5 +1,6 @@
 #include "elicitation/tmux_server.h"
 
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -7,7 +8,6 @@
 #include <chrono>
 #include <csignal>
 #include <optional>
-#include <thread>
 
 #include "elicitation/tmux_control.h"
 #include "elicitation/tmux_options.h"
@@ -54,7 +54,8 @@ Result<Process> start_server(const TmuxProgram& tmux, const std::string& socket)
     const std::optional<ExitStatus> ended = TRY(server.poll());
     if (ended) return fail("tmux", "server", "it ended at once with " + std::to_string(ended->shell_code()));
     if (steady_clock::now() > deadline) return fail("tmux", "server", "it made no socket within 5 s");
-    std::this_thread::sleep_for(milliseconds(1));
+    pollfd ended_early{server.pidfd(), POLLIN, 0};
+    (void)::poll(&ended_early, 1, 1);
   }
   return server;
 }

@@ -252,7 +252,9 @@ Result<int> attach_to(const std::string& id, const std::vector<std::string>& env
   // The client ends when a person detaches and when the session ends: the supervisor says which it was.
   for (bool asked = false;;) {
     pollfd fds[] = {{channel.fd(), POLLIN, 0}, {asked ? -1 : client.pidfd(), POLLIN, 0}};
-    ::poll(fds, 2, asked ? kSupervisorEndLimit : -1);
+    if (::poll(fds, 2, asked ? kSupervisorEndLimit : -1) == 0) {
+      return fail("attach", session, "its supervisor doesn't answer", "oncelatch attach lists what still runs");
+    }
     Channel::Message message = channel.receive();
     const std::string* kind = message.body ? json_string(*message.body, "kind") : nullptr;
     if (kind != nullptr && *kind == "running") return 0;

@@ -73,10 +73,17 @@ Result<Fd> listen_at(const std::string& name, bool abstract) {
 
 }  // namespace
 
-Result<std::unique_ptr<Planted>> Planted::make(uid_t uid, gid_t gid, const std::vector<std::string>& visible) {
+Result<std::unique_ptr<Planted>> Planted::make(uid_t uid, gid_t gid, const std::string& beside,
+                                               const std::vector<std::string>& visible) {
   std::unique_ptr<Planted> planted(new Planted);
   std::string name = TRY(random_name());
-  planted->directory_ = TRY(make_directory_somewhere(name, visible));
+  std::string here = beside + "/probe";
+  bool fits = here.size() + sizeof "/socket" < sizeof sockaddr_un{}.sun_path;
+  if (!beside.empty() && uid == ::geteuid() && fits && !shown(beside, visible) && ::mkdir(here.c_str(), 0700) == 0) {
+    planted->directory_ = here;
+  } else {
+    planted->directory_ = TRY(make_directory_somewhere(name, visible));
+  }
   planted->abstract_name_ = name;
   TRY(plant_secret(planted->directory_ + "/secret", uid, gid));
   planted->path_listener_ = TRY(listen_at(planted->directory_ + "/socket", false));

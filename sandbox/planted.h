@@ -1,7 +1,7 @@
 // Targets for the self-test, outside what the sandbox shows: a directory with a secret file and a listening socket, and
 // an abstract socket. They exist from prepare() until enter() has its answer.
 //
-//   std::unique_ptr<Planted> planted = TRY(Planted::make(uid, gid, sources));
+//   std::unique_ptr<Planted> planted = TRY(Planted::make(uid, gid, session_directory, visible));
 //
 // Ownership: removes what it made. Threads: one. Failure: Error. After fork: the child must not destroy it (it execs).
 #pragma once
@@ -20,7 +20,9 @@ namespace oncelatch::sandbox {
 class Planted {
  public:
   // Owned by `uid`, so that a failure to open it proves the view and not the file's mode. Not below any of `visible`.
-  [[nodiscard]] static Result<std::unique_ptr<Planted>> make(uid_t uid, gid_t gid,
+  // In `beside`, a private directory that its owner removes also after we were killed, where `uid` could reach it; else
+  // (another user's session, an empty name) in a common place.
+  [[nodiscard]] static Result<std::unique_ptr<Planted>> make(uid_t uid, gid_t gid, const std::string& beside,
                                                              const std::vector<std::string>& visible);
   Planted(const Planted&) = delete;
   Planted& operator=(const Planted&) = delete;

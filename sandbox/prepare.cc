@@ -61,7 +61,8 @@ Result<PreparedSandbox> prepare(const SandboxPlan& plan, const VerifiedArtifact&
   TRY(builder.build());
   std::vector<ViewEntry> entries = TRY(builder.entries());
   PreparedSandbox prepared;
-  prepared.planted_ = TRY(Planted::make(plan.uid, plan.gid, builder.visible()));
+  const std::string session = plan.home.substr(0, plan.home.empty() ? 0 : plan.home.rfind('/'));
+  prepared.planted_ = TRY(Planted::make(plan.uid, plan.gid, session, builder.visible()));
   PlanFields fields = fields_of(plan, facts, *prepared.planted_, artifact.is_script());
   fields.entries = std::move(entries);
   fields.sources = builder.sources.count();

@@ -198,6 +198,32 @@ TEST_P(RunWithAProcessKilled, LeavesNothing) {
   }
   expect_nothing_left(scratch);
 }
+// Also while the session is being set up: the self-test's targets lie in the session's directory.
+TEST(Run, AKillDuringTheStartLeavesNothing) {
+  for (int delay = 0; delay < 12; ++delay) {
+    Scratch scratch;
+    scratch.scenario(steps({shell("touch waits")}));
+    Process run = scratch.start(scratch.run_arguments());
+    int supervisor = -1;
+    ASSERT_TRUE(eventually([&] {
+      // The checks before have children too; the session's directory is made right before the supervisor.
+      const std::vector<std::string> sessions = scratch.session_directories();
+      if (sessions.size() != 1 || sessions[0].rfind("new-", 0) == 0) return false;
+      const std::vector<ProcessLine> tree = process_tree(run.pid());
+      if (tree.size() > 1) supervisor = tree[1].pid;
+      return supervisor > 0;
+    }));
+    ::usleep(static_cast<useconds_t>(delay) * 8000);
+    const std::vector<ProcessLine> tree = process_tree(run.pid());
+    ASSERT_EQ(::kill(supervisor, SIGKILL), 0);
+    ASSERT_TRUE(run.wait(std::chrono::seconds(15)));
+    for (const ProcessLine& one : tree) {
+      EXPECT_TRUE(eventually([&] { return !is_running(one.pid); })) << delay << ": " << one.command;
+    }
+    EXPECT_TRUE(eventually([&] { return scratch.session_directories().empty(); })) << delay;
+  }
+}
+
 // The client that captures and sends keys is no part of the session: a new one is started when it is needed.
 TEST(Run, SurvivesItsControlClient) {
   Scratch scratch;

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "sandbox/enter.h"
+#include "sandbox/planted.h"
 #include "tests/sandbox/must_confine.h"
 #include "verify/verify_file.h"
 
@@ -152,6 +153,29 @@ TEST_F(Prepare, Numbers) {
   refuses([](SandboxPlan& p) { p.limits.processes = 0; }, EINVAL, "limits");
   refuses([](SandboxPlan& p) { p.connect_ports.assign(65, 1); }, E2BIG, "ports");
   if (::geteuid() != 0) refuses([](SandboxPlan& p) { p.uid = 0; }, EPERM, "uid");
+}
+
+// What is planted goes with the session's directory when nobody is left to remove it.
+TEST(PlantedTargets, LieBesideTheHomeWhereTheSandboxedUserCouldReachThem) {
+  char pattern[] = "/tmp/oncelatch-planted-XXXXXX";
+  const std::string session = ::mkdtemp(pattern);
+  const uid_t own = ::geteuid();
+  {
+    Result<std::unique_ptr<Planted>> planted = Planted::make(own, ::getegid(), session, {});
+    ASSERT_TRUE(planted) << planted.error().message();
+    EXPECT_EQ((*planted)->directory(), session + "/probe");
+    EXPECT_EQ(::access((session + "/probe/secret").c_str(), F_OK), 0);
+  }
+  EXPECT_NE(::access((session + "/probe").c_str(), F_OK), 0) << "removed with its owner";
+  for (const std::string& elsewhere : {std::string(), session + "/" + std::string(90, 'x')}) {
+    Result<std::unique_ptr<Planted>> planted = Planted::make(own, ::getegid(), elsewhere, {});
+    ASSERT_TRUE(planted) << planted.error().message();
+    EXPECT_EQ((*planted)->directory().find(session), std::string::npos);
+  }
+  Result<std::unique_ptr<Planted>> shown = Planted::make(own, ::getegid(), session, {session});
+  ASSERT_TRUE(shown) << shown.error().message();
+  EXPECT_NE((*shown)->directory(), session + "/probe") << "never where the sandbox shows it";
+  EXPECT_EQ(::rmdir(session.c_str()), 0);
 }
 
 TEST(Companion, MissingOneIsNamed) {
