@@ -47,7 +47,7 @@ LaunchPlan make_plan(const LaunchConfig& config, const std::string& session_path
   inside.argv.insert(inside.argv.end(), config.options.arguments.begin(), config.options.arguments.end());
   inside.environment = agent_environment(config.environment, *config.agent,
                                          {kHomeInside, kRecorderInside, kProgramsInside, config.workspace});
-  inside.host_network = true;
+  inside.network = sandbox::Network::ports;
   inside.connect_ports = {443};
   inside.uid = config.uid;
   inside.gid = config.gid;

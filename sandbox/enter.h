@@ -65,6 +65,7 @@ struct SelfTestResult {
 struct Confined {
   Process process;  // the outer oncelatch-exec; its exit code is the program's
   Fd lifeline;      // closing it ends everything inside
+  Fd limit;         // the first process inside writes here which limit it enforced
   std::vector<SelfTestResult> self_test;
 };
 

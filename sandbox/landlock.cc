@@ -1,9 +1,8 @@
 // landlock(7): the second layer behind the mounts, at the ABI that was probed. Rules only add: nothing writable may lie
 // above something that must not be written.
-#include <linux/fcntl.h>
-
 #include "sandbox/enforce.h"
 #include "sandbox/landlock_abi.h"
+#include "sandbox/ruleset.h"
 
 namespace oncelatch::sandbox {
 
@@ -46,39 +45,6 @@ constexpr FixedRule kFixedRules[] = {
     {"/dev/shm", kRead | kWrite, true, "shared memory"},
 };
 
-class Ruleset {
- public:
-  long create(int abi) {
-    known_ = known_file_rights(abi);
-    RulesetAttribute attribute{known_, known_net_rights(abi), known_scopes(abi)};
-    long fd = sys::call(__NR_landlock_create_ruleset, &attribute, sizeof attribute, 0);
-    fd_ = static_cast<int>(fd);
-    return fd;
-  }
-  long allow(int object, std::uint64_t rights) const {
-    PathBeneath rule{rights & known_, object};
-    return sys::call(__NR_landlock_add_rule, fd_, kRulePathBeneath, &rule, 0);
-  }
-  long allow(const char* path, std::uint64_t rights) const {
-    long object = sys::call(__NR_openat, AT_FDCWD, path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-    if (object < 0) return object;
-    return allow(static_cast<int>(object), rights);  // left to close_range and exec
-  }
-  long allow_connect(std::uint16_t port) const {
-    NetPort rule{kConnectTcp, port};
-    return sys::call(__NR_landlock_add_rule, fd_, kRuleNetPort, &rule, 0);
-  }
-  long enter() {
-    long rc = sys::call(__NR_landlock_restrict_self, fd_, 0);
-    sys::close(fd_);
-    return rc;
-  }
-
- private:
-  int fd_ = -1;
-  std::uint64_t known_ = 0;
-};
-
 Outcome allow_fixed(const Ruleset& ruleset) {
   for (const FixedRule& rule : kFixedRules) {
     long rc = ruleset.allow(rule.path, rule.rights);
@@ -104,7 +70,8 @@ Outcome restrict_self(Context& context) {
   const WirePlan& plan = *context.plan;
   if (plan.landlock_abi < kRequiredAbi) return failed(-EOPNOTSUPP, "ABI of the plan");
   Ruleset ruleset;
-  if (long rc = ruleset.create(plan.landlock_abi); rc < 0) return failed(rc, "create_ruleset");
+  if (long rc = ruleset.create(plan.landlock_abi, has(plan, kPlanLoopback) ? 0 : ~0ULL); rc < 0)
+    return failed(rc, "create_ruleset");
   if (Outcome outcome = allow_fixed(ruleset); outcome.error != 0) return outcome;
   if (Outcome outcome = allow_entries(ruleset, plan); outcome.error != 0) return outcome;
   // By their inodes: neither has a name in the view.

@@ -59,10 +59,10 @@ Outcome make_namespaces(Context& context) {
 Outcome map_identity(Context& context) {
   SmallText line;
   if (Outcome outcome = write_file("/proc/self/setgroups", "deny"); outcome.error != 0) return outcome;
-  line.number(context.plan->gid).text(" ").number(context.plan->gid).text(" 1");
+  line.number(context.plan->shown_gid).text(" ").number(context.plan->gid).text(" 1");
   if (Outcome outcome = write_file("/proc/self/gid_map", line.c_str()); outcome.error != 0) return outcome;
   line.clear();
-  line.number(context.plan->uid).text(" ").number(context.plan->uid).text(" 1");
+  line.number(context.plan->shown_uid).text(" ").number(context.plan->uid).text(" 1");
   return write_file("/proc/self/uid_map", line.c_str());
 }
 

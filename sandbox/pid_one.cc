@@ -62,14 +62,14 @@ int open_signals(std::uint64_t set) {
   return static_cast<int>(fd);
 }
 
-// Moves `descriptor` to the number `to` and closes all others but the lifeline.
+// Moves `descriptor` to the number `to` and closes all others but the lifeline and the limit pipe.
 void keep_only(int descriptor, int to) {
   if (descriptor != to) (void)sys::call(__NR_dup3, descriptor, to, O_CLOEXEC);
   (void)sys::call(__NR_close_range, 0U, 2U, 0);
   (void)sys::call(__NR_close_range, 4U, 4U, 0);
-  (void)sys::call(__NR_close_range, 6U, ~0U, 0);
+  (void)sys::call(__NR_close_range, 7U, ~0U, 0);
 }
-static_assert(kPlanDescriptor == 3 && kStatusDescriptor == 4 && kLifelineDescriptor == 5);
+static_assert(kPlanDescriptor == 3 && kStatusDescriptor == 4 && kLifelineDescriptor == 5 && kLimitDescriptor == 6);
 
 // Reaps whatever ended; the program's exit code, or -1 while it runs.
 int reap(int program) {

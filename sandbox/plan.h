@@ -21,6 +21,12 @@ namespace oncelatch::sandbox {
 
 enum class Access { read_only, read_write };
 
+enum class Network {
+  none,      // empty network namespace, and Landlock lets no TCP port be bound or connected to
+  loopback,  // empty network namespace whose loopback is free: servers of its own. Rests on the namespace alone
+  ports,     // the host's network, narrowed by Landlock to TCP connections to connect_ports
+};
+
 // One mount of a host object into the new root. `source` is opened once, by descriptor, without following a link in its
 // last component; the mounted object is that very inode. Missing sources: an error unless `optional`.
 struct Bind {
@@ -44,7 +50,10 @@ struct Limits {
   std::uint64_t file_size = std::uint64_t{8} << 30;  // bytes, RLIMIT_FSIZE
   std::uint64_t open_files = 4096;                   // RLIMIT_NOFILE
   std::uint64_t temporary_bytes = std::uint64_t{1} << 30;  // size of /tmp
+  std::uint64_t memory = 0;                                // bytes of all processes together; 0: not limited
 };
+
+inline constexpr uid_t kSameId = ~uid_t{0};
 
 // Ring 1 of DESIGN section 6. A second confinement for tools gets its own value later.
 struct SandboxPlan {
@@ -55,13 +64,17 @@ struct SandboxPlan {
   std::string home_inside = "/home/agent";
   std::vector<std::string> argv;
   std::string program_inside;  // where the verified file (or its directory) is mounted; scripts run by this path
-  std::vector<std::string> environment;      // whole; may hold credentials, so it travels by memory only
-  std::string working_directory;             // inside
-  bool host_network = false;                 // false: empty network namespace
-  std::vector<std::uint16_t> connect_ports;  // with host_network: TCP ports Landlock lets it connect to
+  std::vector<std::string> environment;  // whole; may hold credentials, so it travels by memory only
+  std::string working_directory;         // inside
+  Network network = Network::none;
+  std::vector<std::uint16_t> connect_ports;  // of Network::ports
+  bool allow_ptrace = false;                 // of its own children: debuggers, LeakSanitizer
   Limits limits;
-  uid_t uid = 0;  // kernel user the confined processes run as (and appear as)
+  uid_t uid = 0;  // kernel user the confined processes run as
   gid_t gid = 0;
+  uid_t shown_uid = kSameId;  // what they see themselves as
+  gid_t shown_gid = kSameId;
+  bool idmapped = false;  // files of a source's owner belong to `uid` inside, and the other way round (needs root)
 };
 
 }  // namespace oncelatch::sandbox

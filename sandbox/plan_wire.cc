@@ -117,6 +117,8 @@ void read_numbers(Cursor& in, WirePlan& plan) {
   in.number(plan.flags);
   in.number(plan.uid);
   in.number(plan.gid);
+  in.number(plan.shown_uid);
+  in.number(plan.shown_gid);
   in.number(plan.sources);
   in.number(plan.landlock_abi);
   in.number(plan.pid_max);
@@ -124,6 +126,7 @@ void read_numbers(Cursor& in, WirePlan& plan) {
   in.number(plan.file_size);
   in.number(plan.open_files);
   in.number(plan.shared_memory);
+  in.number(plan.memory);
   if ((plan.flags & ~kPlanKnownFlags) != 0 || plan.sources > kMostSources) in.fail();
 }
 

@@ -58,7 +58,7 @@ struct TextList {
 };
 
 inline constexpr std::uint32_t kPlanMagic = 0x31504C4F;  // "OLP1"
-inline constexpr std::uint32_t kPlanVersion = 1;
+inline constexpr std::uint32_t kPlanVersion = 2;
 inline constexpr std::uint32_t kMostEntries = 1024;
 inline constexpr std::uint32_t kMostSources = 512;
 inline constexpr std::uint32_t kMostPorts = 64;
@@ -69,13 +69,19 @@ inline constexpr std::uint32_t kMostPath = 4095;
 inline constexpr std::uint32_t kPlanHostNetwork = 1;
 inline constexpr std::uint32_t kPlanScript = 2;    // run by path, not by descriptor
 inline constexpr std::uint32_t kPlanTerminal = 4;  // descriptor 0 is the controlling terminal to be
-inline constexpr std::uint32_t kPlanKnownFlags = 7;
+inline constexpr std::uint32_t kPlanLoopback = 8;  // Landlock leaves TCP alone
+inline constexpr std::uint32_t kPlanAllowPtrace = 16;
+inline constexpr std::uint32_t kPlanIdmapped = 32;      // writable sources are mounted with their owner mapped to `uid`
+inline constexpr std::uint32_t kPlanLandlockTier = 64;  // no namespaces: Landlock and the filter on the host's own root
+inline constexpr std::uint32_t kPlanKnownFlags = 127;
 
 // All-zero defaults: it stands in .bss and costs only the pages that are used.
 struct WirePlan {
   std::uint32_t flags = 0;
   std::uint32_t uid = 0;
   std::uint32_t gid = 0;
+  std::uint32_t shown_uid = 0;
+  std::uint32_t shown_gid = 0;
   std::uint32_t sources = 0;
   std::int32_t landlock_abi = 0;
   std::uint64_t pid_max = 0;  // 0: this kernel has no limit per pid namespace
@@ -83,6 +89,7 @@ struct WirePlan {
   std::uint64_t file_size = 0;
   std::uint64_t open_files = 0;
   std::uint64_t shared_memory = 0;  // bytes of /dev/shm
+  std::uint64_t memory = 0;         // bytes of all processes, enforced by the first process inside; 0: not by it
   Text working_directory;
   Text program;            // path inside
   Text planted_directory;  // outside the view: "file" (a secret), "socket"

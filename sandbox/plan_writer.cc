@@ -60,6 +60,8 @@ std::string write_plan(const PlanFields& fields) {
   put(out, fields.flags);
   put(out, fields.uid);
   put(out, fields.gid);
+  put(out, fields.shown_uid);
+  put(out, fields.shown_gid);
   put(out, fields.sources);
   put(out, fields.landlock_abi);
   put(out, fields.pid_max);
@@ -67,6 +69,7 @@ std::string write_plan(const PlanFields& fields) {
   put(out, fields.file_size);
   put(out, fields.open_files);
   put(out, fields.shared_memory);
+  put(out, fields.memory);
   for (const std::string* text :
        {&fields.working_directory, &fields.program, &fields.planted_directory, &fields.planted_abstract})
     put_text(out, *text);

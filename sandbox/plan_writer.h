@@ -21,6 +21,8 @@ struct PlanFields {
   std::uint32_t flags = 0;
   std::uint32_t uid = 0;
   std::uint32_t gid = 0;
+  std::uint32_t shown_uid = 0;
+  std::uint32_t shown_gid = 0;
   std::uint32_t sources = 0;
   std::int32_t landlock_abi = 0;
   std::uint64_t pid_max = 0;
@@ -28,6 +30,7 @@ struct PlanFields {
   std::uint64_t file_size = 0;
   std::uint64_t open_files = 0;
   std::uint64_t shared_memory = 0;
+  std::uint64_t memory = 0;
   std::string working_directory;
   std::string program;
   std::string planted_directory;

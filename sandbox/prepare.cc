@@ -21,11 +21,22 @@ bool pid_max_is_ours(const std::string& kernel) {
   return major > 6 || (major == 6 && minor >= 14);
 }
 
+std::uint32_t flags_of(const SandboxPlan& plan, bool script) {
+  std::uint32_t flags = script ? kPlanScript : 0;
+  if (plan.network == Network::ports) flags |= kPlanHostNetwork;
+  if (plan.network == Network::loopback) flags |= kPlanLoopback;
+  if (plan.allow_ptrace) flags |= kPlanAllowPtrace;
+  if (plan.idmapped) flags |= kPlanIdmapped;
+  return flags;
+}
+
 PlanFields fields_of(const SandboxPlan& plan, const HostFacts& facts, const Planted& planted, bool script) {
   PlanFields fields;
-  fields.flags = (plan.host_network ? kPlanHostNetwork : 0) | (script ? kPlanScript : 0);
+  fields.flags = flags_of(plan, script);
   fields.uid = plan.uid;
   fields.gid = plan.gid;
+  fields.shown_uid = plan.shown_uid == kSameId ? plan.uid : plan.shown_uid;
+  fields.shown_gid = plan.shown_gid == kSameId ? plan.gid : plan.shown_gid;
   fields.landlock_abi = facts.landlock_abi;
   fields.pid_max = pid_max_is_ours(facts.kernel) ? plan.limits.processes : 0;
   fields.processes = plan.limits.processes;

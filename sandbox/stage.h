@@ -14,8 +14,9 @@ namespace oncelatch::sandbox {
 inline constexpr int kPlanDescriptor = 3;      // sealed memfd with the plan
 inline constexpr int kStatusDescriptor = 4;    // pipe, write end
 inline constexpr int kLifelineDescriptor = 5;  // pipe, read end; hang-up ends everything
-inline constexpr int kProgramDescriptor = 6;   // the verified file
-inline constexpr int kFirstSource = 7;         // O_PATH descriptors of mounts
+inline constexpr int kLimitDescriptor = 6;    // pipe, write end: the first process inside tells which limit it enforced
+inline constexpr int kProgramDescriptor = 7;  // the verified file
+inline constexpr int kFirstSource = 8;        // O_PATH descriptors of mounts
 
 enum class Stage : std::uint8_t {
   descriptors,

@@ -49,9 +49,9 @@ Status ViewBuilder::build() {
   add_system(view_, plan_);
   add_etc(view_, {.user = account_.name,
                   .home = plan_.home_inside,
-                  .uid = plan_.uid,
-                  .gid = plan_.gid,
-                  .host_network = plan_.host_network});
+                  .uid = plan_.shown_uid == kSameId ? plan_.uid : plan_.shown_uid,
+                  .gid = plan_.shown_gid == kSameId ? plan_.gid : plan_.shown_gid,
+                  .host_network = plan_.network == Network::ports});
   TRY(add_home());
   for (const Bind& bind : plan_.binds) TRY(add_bind(bind));
   TRY(add_workspace());

@@ -61,7 +61,10 @@ bool take_flag(Options& options, const std::string& name) {
   if (name == "--quick") return options.quick = true;
   if (name == "--leak") return options.leak = true;
   if (name == "--announce") return options.announce = true;
-  if (name == "--host-network") return options.plan.host_network = true;
+  if (name == "--host-network") options.plan.network = Network::ports;
+  if (name == "--loopback") options.plan.network = Network::loopback;
+  if (name == "--host-network" || name == "--loopback") return true;
+  if (name == "--ptrace") return options.plan.allow_ptrace = true;
   return false;
 }
 
