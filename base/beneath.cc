@@ -1,7 +1,6 @@
 #include "base/beneath.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <linux/openat2.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -12,6 +11,7 @@
 #include <cerrno>
 #include <cstdint>
 
+#include "base/digits.h"
 #include "base/own_directory.h"
 
 namespace oncelatch {
@@ -29,7 +29,7 @@ Result<std::string> random_suffix() {
   if (::getrandom(&bits, sizeof bits, 0) != static_cast<ssize_t>(sizeof bits)) {
     return fail_errno("file", "random name", errno, {}, "getrandom");
   }
-  return fmt::format("{:016x}", bits);
+  return hexadecimal(bits, 16);
 }
 
 bool is_component(const std::string& name) {
@@ -112,7 +112,7 @@ Fd open_own_directory(int dir, const char* name, std::uint64_t more_resolve) {
   // No right to read it: give the owner all rights on the very directory, by descriptor, and ask again through that.
   Fd handle(openat2_beneath(dir, name, O_PATH | O_DIRECTORY, 0, more_resolve));
   if (!handle) return handle;
-  std::string by_descriptor = fmt::format("/proc/self/fd/{}", handle.get());
+  std::string by_descriptor = "/proc/self/fd/" + std::to_string(handle.get());
   if (::chmod(by_descriptor.c_str(), 0700) != 0) return Fd();
   return Fd(openat2_beneath(handle.get(), ".", O_RDONLY | O_DIRECTORY, 0, 0));
 }
@@ -141,12 +141,14 @@ Status check_private_directory(int fd, const std::string& name) {
   if (::fstat(fd, &status) != 0) return fail_errno("file", name, errno, {}, "stat");
   if (!S_ISDIR(status.st_mode)) return fail_errno("file", name, ENOTDIR);
   if (status.st_uid != ::geteuid()) {
-    return fail("file", name, fmt::format("belongs to uid {}, not to you (uid {})", status.st_uid, ::geteuid()),
-                "use a directory of your own");
+    return fail(
+        "file", name,
+        "belongs to uid " + std::to_string(status.st_uid) + ", not to you (uid " + std::to_string(::geteuid()) + ")",
+        "use a directory of your own");
   }
   if ((status.st_mode & 077) != 0) {
-    return fail("file", name, fmt::format("mode {:04o} gives rights to others", status.st_mode & 07777),
-                fmt::format("chmod 700 {}", name));
+    return fail("file", name, "mode " + octal(status.st_mode & 07777, 4) + " gives rights to others",
+                "chmod 700 " + name);
   }
   return {};
 }
@@ -172,7 +174,7 @@ Result<std::string> read_whole(int fd, const std::string& name, std::size_t most
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return fail_errno("file", name, errno, {}, "read");
     if (got == 0) return bytes;
-    if (bytes.size() > most) return fail_errno("file", name, EFBIG, {}, fmt::format("more than {} bytes", most));
+    if (bytes.size() > most) return fail_errno("file", name, EFBIG, {}, "more than " + std::to_string(most) + " bytes");
   }
 }
 

@@ -1,9 +1,8 @@
 #include "base/untrusted.h"
 
-#include <fmt/format.h>
 #include <utf8proc.h>
 
-#include <iterator>
+#include "base/digits.h"
 
 namespace oncelatch {
 
@@ -69,7 +68,7 @@ void append_escape(std::string& out, utf8proc_int32_t c) {
       break;
     default: {
       auto number = static_cast<unsigned>(c);
-      out += number < 0x80 ? fmt::format("\\x{:02x}", number) : fmt::format("\\u{{{:x}}}", number);
+      out += number < 0x80 ? "\\x" + hexadecimal(number, 2) : "\\u{" + hexadecimal(number) + "}";
     }
   }
 }
@@ -78,7 +77,7 @@ void append_escape(std::string& out, utf8proc_int32_t c) {
 void append_visible(std::string& out, std::string_view bytes, utf8proc_int32_t c, int& marks_left) {
   bool mark = c >= 0 && is_stacking_mark(c);
   if (c < 0) {
-    fmt::format_to(std::back_inserter(out), "\\x{:02x}", static_cast<unsigned char>(bytes[0]));
+    out += "\\x" + hexadecimal(static_cast<unsigned char>(bytes[0]), 2);
   } else if (c == '\\' || must_escape(c) || (mark && marks_left == 0)) {
     append_escape(out, c);
   } else {
@@ -102,7 +101,7 @@ std::string escape_for_display(std::string_view text, std::size_t most) {
   int marks_left = 0;
   for (std::size_t shown = 0; !text.empty(); ++shown) {
     if (shown == most) {
-      fmt::format_to(std::back_inserter(out), "…(+{})", count_code_points(text));
+      out += "…(+" + std::to_string(count_code_points(text)) + ")";
       break;
     }
     CodePoint next = next_code_point(text);

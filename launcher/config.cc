@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include "base/untrusted.h"
 #include "base/yaml.h"
 #include "launcher/environment.h"
+#include "launcher/exec/workspace.h"
 
 namespace oncelatch::launcher {
 namespace {
@@ -22,55 +22,8 @@ constexpr std::size_t kMostPolicyBytes = std::size_t{1} << 20;
 constexpr std::size_t kMostArguments = 256;
 constexpr std::size_t kMostArgumentBytes = 4096;
 
-// Empty when the path doesn't exist.
-std::string real_path(const std::string& path) {
-  char buffer[PATH_MAX];
-  return ::realpath(path.c_str(), buffer) != nullptr ? std::string(buffer) : std::string();
-}
-
 std::string shown(const std::string& text) {
   return escape_for_display(text, 400);
-}
-
-bool is_or_contains(const std::string& outer, const std::string& inner) {
-  return outer == inner ||
-         (inner.size() > outer.size() && inner.compare(0, outer.size(), outer) == 0 && inner[outer.size()] == '/');
-}
-
-std::string find_home(const std::vector<std::string>& environment) {
-  std::string home = environment_value(environment, "HOME");
-  if (home.empty()) {
-    const passwd* entry = ::getpwuid(::getuid());
-    if (entry != nullptr) home = entry->pw_dir;
-  }
-  return home.empty() ? home : real_path(home);
-}
-
-Result<std::string> find_workspace(const RunOptions& options, const std::string& home) {
-  std::string given = options.workspace.empty() ? "." : options.workspace;
-  std::string real = real_path(given);
-  if (real.empty()) {
-    return fail_errno("workspace", shown(given), errno, "name an existing directory with --workspace DIR");
-  }
-  struct stat info {};
-  if (::stat(real.c_str(), &info) != 0) return fail_errno("workspace", shown(real), errno);
-  if (!S_ISDIR(info.st_mode))
-    return fail("workspace", shown(real), "is not a directory", "name a directory with --workspace DIR");
-  if (real == "/") {
-    return fail("workspace", "/", "the whole file system can't be a workspace: the agent could write everywhere",
-                "start in the repository, or name it with --workspace DIR");
-  }
-  if (!home.empty() && is_or_contains(real, home)) {
-    return fail("workspace", shown(real),
-                "is your home directory or holds it: keys and settings would be open to the agent",
-                "use a directory below it, such as the repository, with --workspace DIR");
-  }
-  for (const char* system :
-       {"/usr", "/etc", "/bin", "/lib", "/lib64", "/sbin", "/dev", "/proc", "/sys", "/run", "/boot", "/var"}) {
-    if (real == system)
-      return fail("workspace", shown(real), "is a system directory", "name the repository with --workspace DIR");
-  }
-  return real;
 }
 
 Result<policy::Rules> load_rules(const std::string& path) {
@@ -161,7 +114,7 @@ Result<LaunchConfig> resolve_config(const RunOptions& options, std::vector<std::
   }
   TRY(check_arguments(*config.agent, options.arguments));
   config.real_home = find_home(config.environment);
-  config.workspace = TRY(find_workspace(options, config.real_home));
+  config.workspace = TRY(find_workspace(options.workspace, config.real_home)).path;
   if (!options.policy.empty()) {
     TRY(check_outside_workspace(config, options.policy, "the policy",
                                 "keep it outside, for example in ~/.config/oncelatch/"));

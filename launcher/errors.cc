@@ -1,7 +1,5 @@
 #include "launcher/errors.h"
 
-#include <fmt/core.h>
-
 #include <cerrno>
 #include <cstdio>
 #include <string_view>
@@ -13,7 +11,7 @@ namespace {
 
 bool is_configuration(std::string_view stage) {
   for (std::string_view one : {"policy", "workspace", "agent", "events", "report", "command line", "json", "yaml",
-                               "approvals", "attach", "home"}) {
+                               "approvals", "attach", "home", "profile"}) {
     if (stage == one) return true;
   }
   return false;
@@ -22,7 +20,7 @@ bool is_configuration(std::string_view stage) {
 }  // namespace
 
 int exit_code_for(const Error& error) {
-  bool program = error.stage == "verify" || error.stage == "agent";
+  bool program = error.stage == "verify" || error.stage == "agent" || error.stage == "command";
   if (error.errno_value == ENOTSUP && error.stage == "sandbox") return kExitGuarantee;
   if (program && error.errno_value == ENOENT) return kExitNotFound;
   if (program && (error.errno_value == EACCES || error.errno_value == EISDIR)) return kExitNotExecutable;
@@ -46,7 +44,7 @@ const char* exit_reason_for(const Error& error) {
 }
 
 int report_error(const Error& error) {
-  fmt::print(stderr, "oncelatch: {}\n", error.message());
+  std::fprintf(stderr, "oncelatch: %s\n", error.message().c_str());
   return exit_code_for(error);
 }
 

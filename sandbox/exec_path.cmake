@@ -1,32 +1,8 @@
-# oncelatch-exec: static PIE of musl's start files and libc.a, without the C++ runtime. Its flags are its own: no sanitizer, no
-# fortify (that is glibc's), never a room's library. docs/ARCHITECTURE.md says why (program start-up costs more than confinement).
-set(ONCELATCH_MUSL_DIR /usr/lib/${CMAKE_SYSTEM_PROCESSOR}-linux-musl CACHE PATH "musl's start files and libc.a")
-if(NOT EXISTS ${ONCELATCH_MUSL_DIR}/rcrt1.o)
-  message(FATAL_ERROR "musl's rcrt1.o isn't in ${ONCELATCH_MUSL_DIR}: install musl-dev")
-endif()
-execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-libgcc-file-name OUTPUT_VARIABLE ONCELATCH_LIBGCC
-  OUTPUT_STRIP_TRAILING_WHITESPACE)
-if(NOT EXISTS "${ONCELATCH_LIBGCC}") # clang may name its own runtime
-  execute_process(COMMAND ${CMAKE_CXX_COMPILER} --rtlib=libgcc -print-libgcc-file-name OUTPUT_VARIABLE ONCELATCH_LIBGCC
-    OUTPUT_STRIP_TRAILING_WHITESPACE)
-endif()
-
-add_executable(oncelatch_exec capabilities.cc descriptors.cc devices.cc enforce.cc exec_main.cc execute.cc landlock.cc limits.cc
-  mount_tools.cc mounts.cc namespaces.cc pid_one.cc plan_wire.cc proc.cc seccomp.cc self_test.cc)
+# oncelatch-exec: sets up one confinement and becomes the program (cmake/freestanding.cmake has the flags).
+add_freestanding_program(oncelatch_exec oncelatch-exec SOURCES capabilities.cc descriptors.cc devices.cc enforce.cc exec_main.cc
+  execute.cc landlock.cc limits.cc mount_tools.cc mounts.cc namespaces.cc pid_one.cc plan_wire.cc proc.cc seccomp.cc self_test.cc)
+target_compile_options(oncelatch_exec PRIVATE -Wnull-dereference)
 add_dependencies(oncelatch_exec filter_data)
-set_target_properties(oncelatch_exec PROPERTIES OUTPUT_NAME oncelatch-exec
-  RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/launcher)
-target_include_directories(oncelatch_exec PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/.. ${CMAKE_BINARY_DIR})
-target_compile_options(oncelatch_exec PRIVATE -O2 -fPIE -fno-exceptions -fno-rtti -fno-threadsafe-statics -fno-builtin-printf
-  -fno-asynchronous-unwind-tables -ffunction-sections -fdata-sections -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0
-  -fstack-protector-strong -fstack-clash-protection
-  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnull-dereference -Wimplicit-fallthrough -Werror
-  $<$<STREQUAL:${CMAKE_SYSTEM_PROCESSOR},x86_64>:-fcf-protection=full>
-  $<$<STREQUAL:${CMAKE_SYSTEM_PROCESSOR},aarch64>:-mbranch-protection=standard>)
-target_link_options(oncelatch_exec PRIVATE -nostdlib -static-pie -Wl,--gc-sections -Wl,-z,relro -Wl,-z,now
-  -Wl,-z,noexecstack -Wl,-z,separate-code -Wl,--build-id=none
-  ${ONCELATCH_MUSL_DIR}/rcrt1.o ${ONCELATCH_MUSL_DIR}/crti.o)
-target_link_libraries(oncelatch_exec PRIVATE ${ONCELATCH_MUSL_DIR}/libc.a ${ONCELATCH_LIBGCC} ${ONCELATCH_MUSL_DIR}/crtn.o)
 
 # Tests and benchmarks run from their own directories: a link beside them, where find_companion() looks.
 function(place_oncelatch_exec_beside target)

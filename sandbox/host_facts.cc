@@ -1,13 +1,14 @@
 #include "sandbox/host_facts.h"
 
+#include <fcntl.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 
+#include "base/fd.h"
 #include "sandbox/host_probes.h"
 #include "sandbox/landlock_abi.h"
 
@@ -23,22 +24,23 @@ Fact fact(std::string name, int error, std::string advice) {
           .advice = std::move(advice)};
 }
 
-bool sysctl_is(const char* path, const std::string& value) {
-  std::ifstream file(path);
-  std::string word;
-  return (file >> word) && word == value;
+bool sysctl_is(const char* path, char value) {
+  Fd file(::open(path, O_RDONLY | O_CLOEXEC));
+  char text[3] = {};
+  ssize_t got = file ? ::read(file.get(), text, sizeof text) : 0;
+  return got >= 1 && text[0] == value && (got == 1 || text[1] == '\n');
 }
 
 // The one cause and the narrow remedy; never "switch the protection off" first.
 std::string namespace_advice() {
-  if (sysctl_is("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1"))
+  if (sysctl_is("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", '1'))
     return "AppArmor restricts user namespaces here (Ubuntu 23.10 and later): install an AppArmor profile for "
            "oncelatch-exec "
            "that has the rule `userns,`";
-  if (sysctl_is("/proc/sys/user/max_user_namespaces", "0"))
+  if (sysctl_is("/proc/sys/user/max_user_namespaces", '0'))
     return "user.max_user_namespaces is 0: raise it (sysctl user.max_user_namespaces=1000), or leave the sandbox you "
            "are in";
-  if (sysctl_is("/proc/sys/kernel/unprivileged_userns_clone", "0"))
+  if (sysctl_is("/proc/sys/kernel/unprivileged_userns_clone", '0'))
     return "kernel.unprivileged_userns_clone is 0 (Debian): set it to 1";
   return "inside a container, allow user namespaces and an unmasked /proc (Docker: --security-opt seccomp=unconfined "
          "--security-opt systempaths=unconfined); inside another sandbox they can't be had";

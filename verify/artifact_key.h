@@ -1,4 +1,4 @@
-// The key to VerifiedArtifact's constructor. Only verify_file() can make one, so nothing unchecked can be executed.
+// The key to VerifiedArtifact's constructor. Only verify_file() and open_program() can make one.
 //
 //   return VerifiedArtifact(ArtifactKey(), std::move(file), path, digest, is_script, identity);   // in verify_file()
 //
@@ -22,6 +22,7 @@ class ArtifactKey {
   ArtifactKey() = default;
   friend Result<VerifiedArtifact> verify_file(const std::string& path,
                                               const std::optional<std::string>& expected_sha256);
+  friend Result<VerifiedArtifact> open_program(const std::string& path);
 };
 
 }  // namespace oncelatch::verify

@@ -18,27 +18,13 @@
 
 #include "base/untrusted.h"
 #include "verify/artifact_key.h"
+#include "verify/program_file.h"
 
 namespace oncelatch::verify {
 
 namespace {
 
 constexpr std::size_t kDigits = 64;
-
-std::string shown(std::string_view path) {
-  return escape_for_display(path, 1024);
-}
-
-Failure refuse(const std::string& path, std::string what, std::string try_next) {
-  return fail("verify", shown(path), std::move(what), std::move(try_next));
-}
-
-FileIdentity identity_of(const struct stat& status) {
-  auto nanoseconds = [](const timespec& time) {
-    return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
-  };
-  return {status.st_dev, status.st_ino, status.st_size, nanoseconds(status.st_mtim), nanoseconds(status.st_ctim)};
-}
 
 Result<std::string> lower_digest(std::string digest) {
   for (char& c : digest) {
@@ -51,34 +37,8 @@ Result<std::string> lower_digest(std::string digest) {
               "give the digest as `sha256sum FILE` prints it");
 }
 
-Result<Fd> open_program(const std::string& path) {
-  int error = path.empty() || path.find('\0') != std::string::npos ? ENOENT : 0;
-  // Non-blocking: a FIFO that stands there must not hold us.
-  Fd file(error != 0 ? -1 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (file) return file;
-  if (error == 0) error = errno;
-  bool missing = error == ENOENT || error == ENOTDIR;
-  return fail_errno("verify", shown(path), error,
-                    missing ? "give `--cli-path FILE`" : "check that you may read it, or give `--cli-path FILE`");
-}
-
-Result<struct stat> status_of(int fd, const std::string& path) {
-  struct stat status {};
-  if (::fstat(fd, &status) != 0) return fail_errno("verify", shown(path), errno, "check the file system", "stat");
-  return status;
-}
-
-// Kind, right to execute, owner, and who may write.
-Status check_status(int fd, const struct stat& status, const std::string& path) {
-  if (S_ISDIR(status.st_mode)) {
-    return fail_errno("verify", shown(path), EISDIR, "name the program itself: `--cli-path FILE`");
-  }
-  if (!S_ISREG(status.st_mode)) return refuse(path, "not a regular file", "give `--cli-path FILE`");
-  bool may_execute = ::syscall(SYS_faccessat2, fd, "", X_OK, AT_EACCESS | AT_EMPTY_PATH) == 0 || errno == ENOSYS;
-  if ((status.st_mode & 0111) == 0 || !may_execute) {
-    return fail_errno("verify", shown(path), EACCES, "chmod u+x it, or move it off a file system mounted noexec",
-                      "not executable");
-  }
+// Owner, and who may write.
+Status check_owner(const struct stat& status, const std::string& path) {
   if (status.st_uid != 0 && status.st_uid != ::geteuid()) {
     return refuse(path, fmt::format("belongs to uid {}, neither to you nor to root", status.st_uid),
                   "use a copy of your own");
@@ -104,24 +64,6 @@ Status lease(int fd, const std::string& path) {
                     "open for writing elsewhere");
 }
 
-struct FreeText {
-  void operator()(char* text) const { std::free(text); }
-};
-
-// Where the checked file stands, without symlinks.
-Result<std::string> real_path(const std::string& path, const FileIdentity& identity) {
-  std::unique_ptr<char, FreeText> real(::realpath(path.c_str(), nullptr));
-  struct stat status {};
-  bool same = real && ::stat(real.get(), &status) == 0 && identity_of(status) == identity;
-  if (!same) return refuse(path, "was replaced while it was checked; nothing was started", "try again");
-  return std::string(real.get());
-}
-
-bool starts_as_script(int fd) {
-  std::array<char, 2> first{};
-  return ::pread(fd, first.data(), first.size(), 0) == 2 && first[0] == '#' && first[1] == '!';
-}
-
 Status check_digest(const std::string& path, const std::string& actual, const std::optional<std::string>& expected) {
   if (!expected || CRYPTO_memcmp(actual.data(), expected->data(), kDigits) == 0) return {};
   return refuse(path, fmt::format("SHA-256 is {}, expected {}; nothing was started", actual, *expected),
@@ -140,16 +82,16 @@ Status check_identity(int fd, const FileIdentity& before, const std::string& pat
 Result<VerifiedArtifact> verify_file(const std::string& path, const std::optional<std::string>& expected_sha256) {
   std::optional<std::string> expected;
   if (expected_sha256) expected = TRY(lower_digest(*expected_sha256));
-  Fd file = TRY(open_program(path));
+  Fd file = TRY(open_program_file(path, "give `--cli-path FILE`"));
   struct stat status = TRY(status_of(file.get(), path));
-  TRY(check_status(file.get(), status, path));
+  TRY(check_owner(status, path));
   TRY(lease(file.get(), path));
   FileIdentity identity = identity_of(status);
   std::string digest = TRY(sha256_of(file.get(), path));
   bool is_script = starts_as_script(file.get());
   TRY(check_identity(file.get(), identity, path));
   TRY(check_digest(path, digest, expected));
-  std::string real = TRY(real_path(path, identity));
+  std::string real = TRY(real_path_of(path, identity));
   return VerifiedArtifact(ArtifactKey(), std::move(file), std::move(real), std::move(digest), is_script, identity);
 }
 

@@ -24,6 +24,10 @@ namespace oncelatch::verify {
 [[nodiscard]] Result<VerifiedArtifact> verify_file(const std::string& path,
                                                    const std::optional<std::string>& expected_sha256);
 
+// Any program, for `oncelatch exec`: opened once, its descriptor is what runs, but nothing is claimed about its bytes:
+// no digest (sha256() is empty), no lease, any owner. The sandbox is what holds.
+[[nodiscard]] Result<VerifiedArtifact> open_program(const std::string& path);
+
 // The file is as it was at the check; a script, which runs by path, also still stands at its path.
 [[nodiscard]] Status still_unchanged(const VerifiedArtifact& artifact);
 

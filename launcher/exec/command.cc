@@ -1,0 +1,185 @@
+#include "launcher/exec/command.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+
+#include "launcher/errors.h"
+#include "launcher/exec/explain.h"
+#include "launcher/exec/plan.h"
+#include "launcher/exec/report.h"
+#include "launcher/exec/streams.h"
+#include "launcher/exit_codes.h"
+#include "sandbox/enter.h"
+#include "verify/verify_file.h"
+
+namespace oncelatch::launcher {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kGrace{2500};  // from asking the command to end to ending it
+constexpr int kDrain = 500;           // ms for output that is still on its way
+
+// The command while it runs: its streams, the caller's signals, the deadline.
+class Session {
+ public:
+  Session(sandbox::Confined confined, ExecStreams streams, std::uint64_t seconds)
+      : confined_(std::move(confined)), streams_(std::move(streams)) {
+    if (seconds != 0) deadline_ = Clock::now() + std::chrono::seconds(seconds);
+  }
+
+  Result<ExitStatus> wait() {
+    watch_signals();
+    streams_.started();
+    for (;;) {
+      std::vector<pollfd> entries = {{confined_.process.pidfd(), POLLIN, 0}, {signals_.get(), POLLIN, 0}};
+      streams_.add_entries(entries);
+      ::poll(entries.data(), entries.size(), timeout());
+      pass_signals();
+      streams_.move();
+      check_deadline();
+      std::optional<ExitStatus> status = TRY(confined_.process.poll());
+      if (!status) continue;
+      streams_.drain(kDrain);
+      return *status;
+    }
+  }
+
+  [[nodiscard]] bool timed_out() const { return timed_out_; }
+  [[nodiscard]] const sandbox::Confined& confined() const { return confined_; }
+
+ private:
+  void watch_signals() {
+    sigset_t watched;
+    sigemptyset(&watched);
+    for (int number : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH}) sigaddset(&watched, number);
+    ::sigprocmask(SIG_BLOCK, &watched, nullptr);
+    ::signal(SIGPIPE, SIG_IGN);
+    signals_ = Fd(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
+  }
+
+  void pass_signals() {
+    signalfd_siginfo info{};
+    while (::read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+      int number = static_cast<int>(info.ssi_signo);
+      if (number == SIGWINCH) {
+        streams_.follow_size();
+      } else {
+        (void)confined_.process.signal(number);
+      }
+    }
+  }
+
+  [[nodiscard]] int timeout() const {
+    if (!deadline_) return -1;
+    auto left = std::chrono::ceil<milliseconds>(*deadline_ - Clock::now()).count();
+    return static_cast<int>(std::clamp<milliseconds::rep>(left, 0, 1'000'000'000));
+  }
+
+  void check_deadline() {
+    if (!deadline_ || Clock::now() < *deadline_) return;
+    if (timed_out_) {
+      confined_.lifeline.reset();
+      deadline_.reset();
+      return;
+    }
+    timed_out_ = true;
+    (void)confined_.process.signal(SIGTERM);
+    deadline_ = Clock::now() + kGrace;
+  }
+
+  sandbox::Confined confined_;
+  ExecStreams streams_;
+  Fd signals_;
+  std::optional<Clock::time_point> deadline_;
+  bool timed_out_ = false;
+};
+
+class ExecCommand {
+ public:
+  ExecCommand(const ExecOptions& options, const std::vector<std::string>& environment)
+      : options_(options), environment_(environment) {
+    report_.options = &options_;
+  }
+
+  int run() {
+    Status done = start_and_wait();
+    if (!done) {
+      report_.code = exit_code_for(done.error());
+      report_.reason = exit_reason_for(done.error());
+      report_.error = done.error().message();
+      report_error(done.error());
+    }
+    return save_report();
+  }
+
+ private:
+  Status start_and_wait() {
+    if (!options_.report.empty()) report_file_ = TRY(ExecReportFile::open(options_.report));
+    plan_.emplace(TRY(make_exec_plan(options_, environment_)));
+    report_.plan = &*plan_;
+    facts_ = sandbox::probe_host(sandbox::Probing::quick);
+    report_.facts = &facts_;
+    VerifiedArtifact program = TRY(verify::open_program(plan_->program));
+    sandbox::PreparedSandbox prepared = TRY(sandbox::prepare(plan_->sandbox, program, facts_));
+    ExecStreams streams = TRY(ExecStreams::open(plan_->profile.runner_commands));
+    for (const std::string& note : plan_->notes) std::fprintf(stderr, "oncelatch: note: %s\n", note.c_str());
+    sandbox::Confined confined = TRY(sandbox::enter(std::move(prepared), streams.inside()));
+    self_test_ = confined.self_test;
+    report_.self_test = &self_test_;
+    Session session(std::move(confined), std::move(streams), plan_->seconds);
+    ExitStatus status = TRY(session.wait());
+    judge(status, session);
+    return {};
+  }
+
+  void judge(const ExitStatus& status, const Session& session) {
+    report_.code = status.shell_code();
+    report_.reason = report_.code > 128 && report_.code <= 128 + 64 ? "signal" : "exited";
+    if (report_.code == 128 + SIGXFSZ) report_.reason = "file size";
+    if (!session.timed_out()) return;
+    report_.code = kExitTimeLimit;
+    report_.reason = "time limit";
+    std::fprintf(stderr, "oncelatch: time limit: %llu s are over; the command was ended\n",
+                 static_cast<unsigned long long>(plan_->seconds));
+  }
+
+  int save_report() {
+    if (!report_file_) return report_.code;
+    Status written = report_file_.write(report_);
+    if (written) return report_.code;
+    int code = report_error(written.error());
+    return report_.code == 0 ? code : report_.code;
+  }
+
+  const ExecOptions& options_;
+  const std::vector<std::string>& environment_;
+  std::optional<ExecPlan> plan_;
+  sandbox::HostFacts facts_;
+  std::vector<sandbox::SelfTestResult> self_test_;
+  ExecReportFile report_file_;
+  ExecReport report_;
+};
+
+}  // namespace
+
+int exec_command(const std::vector<std::string>& arguments, const std::vector<std::string>& environment) {
+  ::prctl(PR_SET_DUMPABLE, 0);  // its memory holds the caller's environment
+  Result<ExecOptions> options = parse_exec_options(arguments);
+  if (!options) return report_error(options.error());
+  if (options->help) return std::fputs(exec_help().c_str(), stdout) < 0 ? kExitLauncher : 0;
+  if (options->explain) return explain_exec(*options, environment);
+  return ExecCommand(*options, environment).run();
+}
+
+}  // namespace oncelatch::launcher

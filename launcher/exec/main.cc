@@ -1,0 +1,35 @@
+// oncelatch: the program people start. `exec` and `why` are done here, by a small static program whose start costs
+// less than the C library's; every other command is oncelatch-session's, which takes over with the same arguments.
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include "launcher/errors.h"
+#include "launcher/exec/command.h"
+#include "sandbox/enter.h"
+
+namespace {
+
+using namespace oncelatch;
+
+std::vector<std::string> caller_environment(char** entries) {
+  std::vector<std::string> all;
+  for (; entries != nullptr && *entries != nullptr; ++entries) all.emplace_back(*entries);
+  return all;
+}
+
+int become_session(char** argv) {
+  Result<std::string> program = sandbox::find_companion("oncelatch-session");
+  if (!program) return launcher::report_error(program.error());
+  ::execv(program->c_str(), argv);
+  return launcher::report_error(fail_errno("oncelatch", *program, errno, "install oncelatch again").value());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2 || std::strcmp(argv[1], "exec") != 0) return become_session(argv);
+  std::vector<std::string> arguments(argv + 2, argv + argc);
+  return launcher::exec_command(arguments, caller_environment(environ));
+}

@@ -1,0 +1,265 @@
+#include "launcher/exec/options.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+#include "base/untrusted.h"
+#include "base/yaml.h"
+
+namespace oncelatch::launcher {
+
+namespace {
+
+constexpr std::uint64_t kLongest = std::uint64_t{366} * 24 * 3600;
+
+std::string shown(std::string_view text) {
+  return escape_for_display(text, 200);
+}
+
+std::optional<std::uint64_t> number(std::string_view text) {
+  std::uint64_t value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  for (std::size_t start = 0; start <= text.size();) {
+    std::size_t end = std::min(text.find(separator, start), text.size());
+    parts.push_back(text.substr(start, end - start));
+    start = end + 1;
+  }
+  return parts;
+}
+
+bool is_variable_name(std::string_view name) {
+  auto plain = [](char c) { return c > ' ' && c < 0x7f && c != '='; };
+  return !name.empty() && std::all_of(name.begin(), name.end(), plain);
+}
+
+// Each returns what is wrong with the value, or nothing.
+using Complaint = std::string;
+
+Complaint take_environment(ExecOptions& options, const std::string& value) {
+  std::size_t equals = value.find('=');
+  if (equals == std::string::npos || !is_variable_name(value.substr(0, equals))) return "write NAME=VALUE";
+  options.set_environment.emplace_back(value.substr(0, equals), value.substr(equals + 1));
+  return {};
+}
+
+Complaint take_pass(ExecOptions& options, const std::string& value) {
+  std::size_t star = value.find('*');
+  bool pattern = star != std::string::npos;
+  if (!is_variable_name(value) || (pattern && (star == 0 || star + 1 != value.size())))
+    return "write a variable's name, or the start of names followed by *";
+  options.pass_environment.push_back(value);
+  return {};
+}
+
+Complaint take_toolchains(ExecOptions& options, const std::string& value) {
+  options.toolchain_names.clear();
+  if (value == "auto") options.toolchains = Toolchains::automatic;
+  if (value == "none") options.toolchains = Toolchains::none;
+  if (value == "auto" || value == "none") return {};
+  options.toolchains = Toolchains::list;
+  options.toolchain_names = split(value, ',');
+  for (const std::string& name : options.toolchain_names)
+    if (name.empty()) return "write auto, none, or names separated by commas";
+  return {};
+}
+
+Complaint take_ports(ExecOptions& options, const std::string& list) {
+  options.network = sandbox::Network::ports;
+  options.ports.clear();
+  for (const std::string& part : split(list, ',')) {
+    std::optional<std::uint64_t> port = number(part);
+    if (!port || *port == 0 || *port > 65535) return "a port is a number from 1 to 65535";
+    options.ports.push_back(static_cast<std::uint16_t>(*port));
+  }
+  return {};
+}
+
+Complaint take_network(ExecOptions& options, const std::string& value) {
+  if (value.rfind("ports:", 0) == 0) return take_ports(options, value.substr(6));
+  options.ports.clear();
+  if (value == "none") {
+    options.network = sandbox::Network::none;
+  } else if (value == "loopback") {
+    options.network = sandbox::Network::loopback;
+  } else {
+    return "write none, loopback or ports:443,…";
+  }
+  return {};
+}
+
+Complaint take_allow(ExecOptions& options, const std::string& value) {
+  if (value == "ptrace") {
+    options.allow_ptrace = true;
+    return {};
+  }
+  if (value != "loopback") return "write ptrace or loopback";
+  if (options.network == sandbox::Network::ports) return "with --net ports: the loopback is the host's already";
+  options.network = sandbox::Network::loopback;
+  return {};
+}
+
+Complaint take_limit(ExecOptions& options, const std::string& value) {
+  std::size_t equals = value.find('=');
+  std::string key = value.substr(0, equals);
+  std::uint64_t amount = equals == std::string::npos ? 0 : parse_size(value.substr(equals + 1)).value_or(0);
+  std::pair<std::string_view, std::optional<std::uint64_t>*> places[] = {{"memory", &options.memory},
+                                                                         {"processes", &options.processes},
+                                                                         {"files", &options.open_files},
+                                                                         {"file-size", &options.file_size},
+                                                                         {"tmp", &options.temporary_bytes}};
+  for (auto& [name, place] : places) {
+    if (key != name) continue;
+    if (amount == 0) return "write " + key + "=NUMBER, with k, M, G or T for bytes";
+    *place = amount;
+    return {};
+  }
+  return "write memory=, processes=, files=, file-size= or tmp= and a number";
+}
+
+Complaint take_time(ExecOptions& options, const std::string& value) {
+  options.seconds = number(value);
+  if (!options.seconds || *options.seconds > kLongest) return "write whole seconds, at most a year";
+  return {};
+}
+
+template <std::vector<std::string> ExecOptions::*Member>
+Complaint append(ExecOptions& options, const std::string& value) {
+  (options.*Member).push_back(value);
+  return {};
+}
+template <std::string ExecOptions::*Member>
+Complaint assign(ExecOptions& options, const std::string& value) {
+  options.*Member = value;
+  return {};
+}
+
+struct OptionRow {
+  std::string_view name;
+  std::string_view value;  // its name in the help; empty: a switch
+  std::string_view help;
+  Complaint (*take)(ExecOptions&, const std::string&);
+};
+
+constexpr OptionRow kOptions[] = {
+    {"--profile", "P", "workstation (default), ci, strict, or a profile of your own: a name or a .yaml file",
+     assign<&ExecOptions::profile>},
+    {"--workspace", "D", "the directory it may write in (default: the current one)", assign<&ExecOptions::workspace>},
+    {"--env", "K=V", "set a variable", take_environment},
+    {"--pass-env", "K", "pass a variable of yours; K* passes all that start so, except those that load code",
+     take_pass},
+    {"--read", "P", "show a file or directory of the host, read-only", append<&ExecOptions::read>},
+    {"--write", "P", "show one, writable", append<&ExecOptions::write>},
+    {"--deny", "P", "hide one that would be visible", append<&ExecOptions::deny>},
+    {"--toolchains", "LIST", "auto, none, or names: those in your home, read-only", take_toolchains},
+    {"--net", "N", "none (default), loopback, or ports:443,… of the host's network", take_network},
+    {"--allow", "WHAT", "ptrace (of its own children) or loopback", take_allow},
+    {"--limit", "K=V", "memory=, processes=, files=, file-size=, tmp=", take_limit},
+    {"--time", "S", "seconds until it is ended; exit code 124", take_time},
+    {"--report", "F", "write a JSON report to this file", assign<&ExecOptions::report>},
+    {"--accept-loss", "NAME", "go on although this machine can't give that guarantee",
+     append<&ExecOptions::accepted_losses>},
+    {"--explain", "", "say what would be visible, writable and refused, and by which rule; start nothing",
+     [](ExecOptions& options, const std::string&) {
+       options.explain = true;
+       return Complaint();
+     }},
+    {"--help", "", "this text",
+     [](ExecOptions& options, const std::string&) {
+       options.help = true;
+       return Complaint();
+     }},
+};
+
+Failure wrong(std::string_view what, std::string complaint) {
+  return fail("command line", shown(what), std::move(complaint), "oncelatch exec --help");
+}
+
+const OptionRow* find_option(std::string_view name) {
+  for (const OptionRow& row : kOptions)
+    if (row.name == name || (name == "-h" && row.name == "--help")) return &row;
+  return nullptr;
+}
+
+Failure unknown(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const OptionRow& row : kOptions) names.push_back(row.name);
+  std::string near = nearest_word(name, names);
+  return wrong(name, near.empty() ? "unknown option" : "unknown option; did you mean " + near + "?");
+}
+
+// One option at `index`, which moves on to its value where that is a word of its own.
+Status take_option(ExecOptions& options, const std::vector<std::string>& arguments, std::size_t& index) {
+  const std::string& word = arguments[index];
+  std::size_t equals = word.rfind("--", 0) == 0 ? word.find('=') : std::string::npos;
+  std::string name = word.substr(0, equals);
+  const OptionRow* row = find_option(name);
+  if (row == nullptr) return unknown(name);
+  if (row->value.empty() && equals != std::string::npos) return wrong(name, "takes no value");
+  std::string value;
+  if (!row->value.empty()) {
+    if (equals == std::string::npos && index + 1 == arguments.size()) return wrong(name, "needs a value");
+    value = equals != std::string::npos ? word.substr(equals + 1) : arguments[++index];
+    // An empty value is an unset variable of somebody's script: it must not switch a protection off.
+    if (value.empty()) return wrong(name, "its value must not be empty");
+  }
+  Complaint complaint = row->take(options, value);
+  if (!complaint.empty()) return wrong(name + " " + value, complaint);
+  return {};
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> parse_size(const std::string& text) {
+  std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  std::optional<std::uint64_t> value = number(text.substr(0, digits));
+  std::string_view unit = std::string_view(text).substr(digits);
+  unsigned shift = 0;
+  if (unit == "k" || unit == "K" || unit == "KiB") shift = 10;
+  if (unit == "M" || unit == "MiB") shift = 20;
+  if (unit == "G" || unit == "GiB") shift = 30;
+  if (unit == "T" || unit == "TiB") shift = 40;
+  if (!value || (shift == 0 && !unit.empty()) || *value > (UINT64_MAX >> 1 >> shift)) return std::nullopt;
+  return *value << shift;
+}
+
+Result<ExecOptions> parse_exec_options(const std::vector<std::string>& arguments) {
+  ExecOptions options;
+  std::size_t index = 0;
+  for (; index < arguments.size() && arguments[index] != "--"; ++index) {
+    // Options stand before the command, which may be written without "--" when it doesn't look like one.
+    if (arguments[index].empty() || arguments[index][0] != '-') break;
+    TRY(take_option(options, arguments, index));
+  }
+  if (index < arguments.size() && arguments[index] == "--") ++index;
+  options.command.assign(arguments.begin() + static_cast<std::ptrdiff_t>(index), arguments.end());
+  if (options.help) return options;
+  if (options.command.empty() || options.command[0].empty())
+    return wrong("exec", "no command: write it after --, as in: oncelatch exec -- make test");
+  return options;
+}
+
+std::string exec_help() {
+  std::string text =
+      "Usage: oncelatch exec [OPTIONS] -- COMMAND [ARGUMENT...]\n\n"
+      "Runs any command in the sandbox. It sees the workspace, a private home and /tmp, the system read-only; no "
+      "network,\n"
+      "no other process, no socket of the host, and none of your variables but the harmless ones.\n\nOptions:\n";
+  for (const OptionRow& row : kOptions) {
+    std::string left = "  " + std::string(row.name) + (row.value.empty() ? "" : " ") + std::string(row.value);
+    left.resize(std::max<std::size_t>(left.size() + 2, 24), ' ');
+    text += left + std::string(row.help) + "\n";
+  }
+  return text +
+         "\nExit code: the command's own; 121 a guarantee is missing, 122 refused, 124 time limit, 125 fault, 126 not\n"
+         "executable, 127 not found, 128+n signal (137 memory or processes, 153 file size). --report says which it "
+         "was.\n";
+}
+
+}  // namespace oncelatch::launcher

@@ -1,0 +1,235 @@
+#include "launcher/exec/plan.h"
+
+#include <sys/stat.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/untrusted.h"
+#include "base/yaml.h"
+#include "launcher/exec/program.h"
+#include "launcher/exec/toolchains.h"
+#include "sandbox/enter.h"
+
+namespace oncelatch::launcher {
+
+namespace {
+
+constexpr const char* kHomeInside = "/home/agent";
+constexpr const char* kSystemPath[] = {"/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin"};
+// What of a repository's git directory would run on the host later.
+constexpr const char* kGitProtected[] = {"hooks", "config", "info", "modules", "config.worktree"};
+
+std::string shown(const std::string& text) {
+  return escape_for_display(text, 400);
+}
+
+class PlanMaker {
+ public:
+  PlanMaker(const ExecOptions& options, const std::vector<std::string>& environment)
+      : options_(options), environment_(environment), sandbox_(plan_.sandbox) {}
+
+  Result<ExecPlan> make() {
+    TRY(choose_profile());
+    home_ = find_home(environment_);
+    plan_.workspace = TRY(find_workspace(options_.workspace, home_));
+    sandbox_.workspace = plan_.workspace.path;
+    sandbox_.home_inside = kHomeInside;
+    TRY(show_paths());
+    TRY(show_toolchains());
+    TRY(cover());
+    choose_network();
+    choose_limits();
+    choose_user();
+    TRY(choose_environment());
+    TRY(choose_command());
+    add_notes();
+    return std::move(plan_);
+  }
+
+ private:
+  Status choose_profile() {
+    std::string name = options_.profile.empty() ? "workstation" : options_.profile;
+    const ExecProfile* profile = find_profile(name);
+    if (profile != nullptr) plan_.profile = *profile;
+    if (profile != nullptr) return {};
+    std::string near = nearest_word(name, profile_names());
+    return fail("profile", shown(name),
+                near.empty() ? "no such profile" : "no such profile; did you mean " + near + "?",
+                "workstation, ci, strict, or a file that ends in .yaml");
+  }
+
+  Status show_paths() {
+    for (const std::string& path : options_.read) TRY(show(path, sandbox::Access::read_only, "--read"));
+    for (const std::string& path : options_.write) TRY(show(path, sandbox::Access::read_write, "--write"));
+    return {};
+  }
+
+  Status show(const std::string& given, sandbox::Access access, const char* option) {
+    std::string object = std::string(option) + " " + shown(given);
+    std::string real = real_path(given);
+    if (real.empty()) return fail_errno("command line", object, errno, "name something that exists");
+    if (real == "/") return fail("command line", object, "the whole file system can't be shown", "name what is needed");
+    bool writable = access == sandbox::Access::read_write;
+    if (writable && !home_.empty() && is_or_contains(real, home_))
+      return fail("command line", object, "is your home or holds it", "name a directory below it");
+    bool kernel = is_or_contains("/proc", real) || is_or_contains("/sys", real) || is_or_contains("/dev", real);
+    bool system = is_or_contains("/usr", real) || is_or_contains("/etc", real) || is_or_contains("/boot", real);
+    if (kernel || (writable && system))
+      return fail("command line", object, "can't be shown" + std::string(writable ? " writable" : ""),
+                  "the sandbox has its own");
+    sandbox_.binds.push_back({.source = real, .target = real, .access = access});
+    visible_.push_back(real);
+    return {};
+  }
+
+  Status show_toolchains() {
+    Toolchains which = options_.toolchains.value_or(plan_.profile.toolchains);
+    ToolchainView view =
+        TRY(find_toolchains(which, options_.toolchain_names, home_, kHomeInside, value_of(environment_, "PATH")));
+    for (const std::string& directory : view.directories) {
+      if (is_or_contains(sandbox_.workspace, directory)) continue;  // it is there, writable as the workspace is
+      sandbox_.binds.push_back({.source = directory, .target = directory});
+      visible_.push_back(directory);
+    }
+    path_ = view.path;
+    variables_ = view.variables;
+    plan_.toolchains = view.names;
+    return {};
+  }
+
+  void protect(const std::string& path) { sandbox_.covers.push_back({path, sandbox::Cover::Kind::protect}); }
+
+  // What would run outside later, ourselves included, and what the caller denies.
+  Status cover() {
+    const std::string& workspace = sandbox_.workspace;
+    struct stat git {};
+    bool is_file = ::lstat((workspace + "/.git").c_str(), &git) == 0 && S_ISREG(git.st_mode);
+    if (is_file) protect(workspace + "/.git");
+    for (const char* name : kGitProtected)
+      if (!is_file) protect(workspace + "/.git/" + name);
+    std::string own = real_path(TRY(sandbox::find_companion("oncelatch-exec")));
+    std::string directory = own.substr(0, own.rfind('/'));
+    if (directory == workspace)
+      return fail("workspace", shown(workspace), "oncelatch itself lies in it", "install oncelatch outside of it");
+    if (is_or_contains(workspace, directory)) protect(directory);
+    for (const std::string& path : options_.deny) TRY(deny(path));
+    return {};
+  }
+
+  Status deny(const std::string& given) {
+    std::string object = "--deny " + shown(given);
+    if (given.find_first_of("*?[") != std::string::npos && real_path(given).empty())
+      return fail("command line", object, "a pattern can't be enforced: files made later would not be covered",
+                  "name each file or directory");
+    std::string real = real_path(given);
+    if (real.empty())
+      return fail_errno("command line", object, errno, "name something that exists; what doesn't can't be covered");
+    bool workspace = is_or_contains(sandbox_.workspace, real) && real != sandbox_.workspace;
+    bool below = workspace || std::any_of(visible_.begin(), visible_.end(), [&](const std::string& path) {
+                   return path != real && is_or_contains(path, real);
+                 });
+    if (!below && is_or_contains(real, sandbox_.workspace))
+      return fail("command line", object, "the workspace lies in it", "name something inside");
+    if (!below) return {};  // isn't visible anyway
+    sandbox_.covers.push_back({real, sandbox::Cover::Kind::hide});
+    return {};
+  }
+
+  void choose_network() {
+    sandbox_.network = options_.network.value_or(sandbox::Network::none);
+    sandbox_.connect_ports = options_.ports;
+    sandbox_.allow_ptrace = options_.allow_ptrace;
+  }
+
+  void choose_limits() {
+    sandbox::Limits& limits = sandbox_.limits;
+    limits.processes = options_.processes.value_or(limits.processes);
+    limits.open_files = options_.open_files.value_or(limits.open_files);
+    limits.file_size = options_.file_size.value_or(limits.file_size);
+    limits.temporary_bytes = options_.temporary_bytes.value_or(limits.temporary_bytes);
+    struct sysinfo machine {};
+    std::uint64_t all = ::sysinfo(&machine) == 0 ? std::uint64_t{machine.totalram} * machine.mem_unit : 0;
+    limits.memory = options_.memory.value_or(all / 100 * plan_.profile.memory_percent);
+    plan_.seconds = options_.seconds.value_or(plan_.profile.seconds);
+  }
+
+  void choose_user() {
+    struct stat info {};
+    bool root = ::geteuid() == 0 && ::stat(sandbox_.workspace.c_str(), &info) == 0;
+    sandbox_.uid = root ? info.st_uid : ::geteuid();
+    sandbox_.gid = root ? info.st_gid : ::getegid();
+  }
+
+  Status choose_environment() {
+    for (const char* directory : kSystemPath) path_.emplace_back(directory);
+    std::string joined;
+    for (const std::string& directory : path_) joined += (joined.empty() ? "" : ":") + directory;
+    bool ci = plan_.profile.runner_commands;
+    plan_.environment =
+        TRY(command_environment(environment_, options_, {kHomeInside, joined, std::move(variables_), ci}));
+    sandbox_.environment = plan_.environment.variables;
+    for (const std::string& warning : plan_.environment.warnings) plan_.notes.push_back(warning);
+    return {};
+  }
+
+  Status choose_command() {
+    for (const char* path : {"/usr", "/bin", "/sbin", "/lib", "/lib64"}) visible_.push_back(real_path(path));
+    visible_.push_back(sandbox_.workspace);
+    std::string here = real_path(".");
+    sandbox_.working_directory = is_or_contains(sandbox_.workspace, here) ? here : sandbox_.workspace;
+    std::string base = here.empty() ? sandbox_.workspace : here;
+    CommandFile file = TRY(find_command(options_.command[0], base, search_path(), visible_));
+    sandbox_.argv = options_.command;
+    sandbox_.program_inside = cleaned(file);
+    plan_.program = file.real;
+    return {};
+  }
+
+  // Of a PATH that was given with --env, only absolute directories.
+  [[nodiscard]] std::vector<std::string> search_path() const {
+    std::string value = value_of(sandbox_.environment, "PATH");
+    std::vector<std::string> directories;
+    for (std::size_t start = 0; start <= value.size();) {
+      std::size_t end = std::min(value.find(':', start), value.size());
+      if (end > start && value[start] == '/') directories.push_back(value.substr(start, end - start));
+      start = end + 1;
+    }
+    return directories;
+  }
+
+  // The name it is started by, without "." and ".."; its real path where that isn't one.
+  [[nodiscard]] static std::string cleaned(const CommandFile& file) {
+    bool plain = file.path.find("/./") == std::string::npos && file.path.find("/../") == std::string::npos &&
+                 file.path.find("//") == std::string::npos;
+    return plain ? file.path : file.real;
+  }
+
+  void add_notes() {
+    if (!plan_.workspace.enclosing_repository.empty())
+      plan_.notes.push_back("the workspace is a part of the repository " + shown(plan_.workspace.enclosing_repository) +
+                            ", whose .git isn't visible: git works inside with --workspace " +
+                            shown(plan_.workspace.enclosing_repository));
+    if (sandbox_.network == sandbox::Network::ports)
+      plan_.notes.emplace_back("network: the host's; any host on the ports named, and UDP, can be reached");
+  }
+
+  const ExecOptions& options_;
+  const std::vector<std::string>& environment_;
+  ExecPlan plan_;
+  sandbox::SandboxPlan& sandbox_;
+  std::string home_;
+  std::vector<std::string> visible_;
+  std::vector<std::string> path_;
+  std::vector<std::string> variables_;
+};
+
+}  // namespace
+
+Result<ExecPlan> make_exec_plan(const ExecOptions& options, const std::vector<std::string>& environment) {
+  return PlanMaker(options, environment).make();
+}
+
+}  // namespace oncelatch::launcher

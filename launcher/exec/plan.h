@@ -1,0 +1,34 @@
+// From options to the sandbox that `oncelatch exec` makes: a value, before anything is opened or started.
+//
+//   ExecPlan plan = TRY(make_exec_plan(options, caller_environment()));
+//   VerifiedArtifact program = TRY(verify::open_program(plan.program));
+//
+// Ownership: values. Threads: any. Failure: Error of stage "command line", "profile", "workspace" (exit 122) or
+// "command" (126, 127). After fork: allocates. Part of the light program.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "launcher/exec/environment.h"
+#include "launcher/exec/options.h"
+#include "launcher/exec/profile.h"
+#include "launcher/exec/workspace.h"
+#include "sandbox/plan.h"
+
+namespace oncelatch::launcher {
+
+struct ExecPlan {
+  ExecProfile profile;
+  Workspace workspace;
+  sandbox::SandboxPlan sandbox;
+  std::string program;  // host path of the command's file
+  CommandEnvironment environment;
+  std::vector<std::string> toolchains;  // names of those that are shown
+  std::uint64_t seconds = 0;            // 0: no limit
+  std::vector<std::string> notes;       // for stderr and the report
+};
+
+[[nodiscard]] Result<ExecPlan> make_exec_plan(const ExecOptions& options, const std::vector<std::string>& environment);
+
+}  // namespace oncelatch::launcher

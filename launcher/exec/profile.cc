@@ -1,0 +1,29 @@
+#include "launcher/exec/profile.h"
+
+namespace oncelatch::launcher {
+
+namespace {
+
+constexpr ExecProfile kProfiles[] = {
+    {"workstation", "a person's machine: the toolchains of the home are shown, no time limit", Toolchains::automatic, 0,
+     false, 75},
+    {"ci", "a runner: no toolchains of the home, one hour, lines that the runner would obey are neutralised",
+     Toolchains::none, 3600, true, 75},
+    {"strict", "nothing of the home, ten minutes, half of the memory", Toolchains::none, 600, true, 50},
+};
+
+}  // namespace
+
+const ExecProfile* find_profile(std::string_view name) {
+  for (const ExecProfile& profile : kProfiles)
+    if (profile.name == name) return &profile;
+  return nullptr;
+}
+
+std::vector<std::string_view> profile_names() {
+  std::vector<std::string_view> names;
+  for (const ExecProfile& profile : kProfiles) names.push_back(profile.name);
+  return names;
+}
+
+}  // namespace oncelatch::launcher

@@ -1,0 +1,77 @@
+#include "launcher/exec/pump.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+namespace oncelatch::launcher {
+
+namespace {
+
+constexpr std::size_t kMostHeld = std::size_t{64} << 10;
+constexpr std::size_t kMostWritten = 4096;  // what a descriptor takes without blocking once it is ready
+
+bool ready(int fd, short events) {
+  pollfd entry{fd, events, 0};
+  return ::poll(&entry, 1, 0) == 1;
+}
+
+}  // namespace
+
+void Pump::add_entries(std::vector<pollfd>& entries) const {
+  if (from_ && held_.size() < kMostHeld) entries.push_back({from_.get(), POLLIN, 0});
+  if (to_ && !held_.empty()) entries.push_back({to_.get(), POLLOUT, 0});
+}
+
+void Pump::move() {
+  write_some();
+  read_some();
+  write_some();
+}
+
+void Pump::read_some() {
+  std::array<char, 16384> buffer;
+  while (from_ && held_.size() < kMostHeld && ready(from_.get(), POLLIN)) {
+    ssize_t got = ::read(from_.get(), buffer.data(), buffer.size());
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (got <= 0) return from_.reset();  // the end, or EIO: a terminal without programs
+    std::string_view bytes(buffer.data(), static_cast<std::size_t>(got));
+    if (!to_) continue;
+    if (filter_) {
+      filter_(bytes, held_);
+    } else {
+      held_.append(bytes);
+    }
+  }
+}
+
+void Pump::write_some() {
+  while (to_ && !held_.empty() && ready(to_.get(), POLLOUT)) {
+    ssize_t put = ::write(to_.get(), held_.data(), std::min(held_.size(), kMostWritten));
+    if (put < 0 && (errno == EAGAIN || errno == EINTR)) break;
+    if (put < 0) {
+      held_.clear();
+      to_.reset();
+      from_.reset();
+      return;
+    }
+    held_.erase(0, static_cast<std::size_t>(put));
+  }
+  if (!from_ && held_.empty()) to_.reset();
+}
+
+Fd reopen_without_blocking(int fd, int access) {
+  std::string path = "/proc/self/fd/" + std::to_string(fd);
+  int flags = access | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+  if ((::fcntl(fd, F_GETFL) & O_APPEND) != 0) flags |= O_APPEND;
+  // A regular file keeps its offset only in the same description, and never blocks for long.
+  off_t offset = ::lseek(fd, 0, SEEK_CUR);
+  Fd again(offset >= 0 ? -1 : ::open(path.c_str(), flags));
+  if (!again) again.reset(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
+  return again;
+}
+
+}  // namespace oncelatch::launcher

@@ -1,0 +1,114 @@
+#include "launcher/exec/report.h"
+
+#include "base/beneath.h"
+#include "base/json_text.h"
+#include "base/untrusted.h"
+
+namespace oncelatch::launcher {
+
+namespace {
+
+void put_list(JsonText& json, std::string_view name, const std::vector<std::string>& list) {
+  json.key(name).open('[');
+  for (const std::string& one : list) json.text(one);
+  json.close(']');
+}
+
+std::string_view network_name(sandbox::Network network) {
+  switch (network) {
+    case sandbox::Network::none:
+      return "none";
+    case sandbox::Network::loopback:
+      return "loopback";
+    case sandbox::Network::ports:
+      return "ports";
+  }
+  return "";
+}
+
+void put_plan(JsonText& json, const ExecPlan& plan) {
+  const sandbox::SandboxPlan& inside = plan.sandbox;
+  json.key("profile").text(plan.profile.name);
+  json.key("workspace").text(inside.workspace);
+  json.key("program").text(plan.program);
+  json.key("network").open('{').key("mode").text(network_name(inside.network)).key("tcp_connect_ports").open('[');
+  for (std::uint16_t port : inside.connect_ports) json.number(port);
+  json.close(']').close('}');
+  json.key("environment").open('{');
+  put_list(json, "set", plan.environment.set);
+  put_list(json, "passed", plan.environment.passed);
+  put_list(json, "dropped", plan.environment.dropped);
+  json.close('}');
+  put_list(json, "toolchains", plan.toolchains);
+  put_list(json, "notes", plan.notes);
+  json.key("limits").open('{');
+  json.key("memory").number(static_cast<std::int64_t>(inside.limits.memory));
+  json.key("processes").number(static_cast<std::int64_t>(inside.limits.processes));
+  json.key("files").number(static_cast<std::int64_t>(inside.limits.open_files));
+  json.key("file_size").number(static_cast<std::int64_t>(inside.limits.file_size));
+  json.key("tmp").number(static_cast<std::int64_t>(inside.limits.temporary_bytes));
+  json.key("seconds").number(static_cast<std::int64_t>(plan.seconds)).close('}');
+  json.key("confined_uid").number(inside.uid);
+}
+
+void put_facts(JsonText& json, const sandbox::HostFacts& facts) {
+  json.key("kernel").text(facts.kernel);
+  json.key("landlock_abi").number(facts.landlock_abi);
+  json.key("tier").text(sandbox::tier_name(facts.tier()));
+  json.key("guarantees").open('[');
+  for (const sandbox::Guarantee& one : facts.guarantees()) {
+    json.open('{').key("name").text(one.name);
+    put_list(json, "layers", one.layers);
+    json.key("limit").text(one.limit).close('}');
+  }
+  json.close(']');
+}
+
+void put_self_test(JsonText& json, const std::vector<sandbox::SelfTestResult>& results) {
+  json.key("self_test").open('[');
+  for (const sandbox::SelfTestResult& one : results)
+    json.open('{')
+        .key("name")
+        .text(one.name)
+        .key("refused")
+        .boolean(one.refused)
+        .key("errno")
+        .number(one.errno_value)
+        .close('}');
+  json.close(']');
+}
+
+}  // namespace
+
+std::string exec_report_text(const ExecReport& report) {
+  JsonText json;
+  json.open('{');
+  json.key("exit").open('{').key("code").number(report.code).key("reason").text(report.reason).close('}');
+  if (!report.error.empty()) json.key("error").text(report.error);
+  put_list(json, "command", report.options->command);
+  if (report.plan != nullptr) put_plan(json, *report.plan);
+  if (report.facts != nullptr) put_facts(json, *report.facts);
+  if (report.self_test != nullptr) put_self_test(json, *report.self_test);
+  json.close('}');
+  return json.take() + "\n";
+}
+
+Result<ExecReportFile> ExecReportFile::open(const std::string& path) {
+  std::size_t slash = path.rfind('/');
+  ExecReportFile file;
+  file.name_ = slash == std::string::npos ? path : path.substr(slash + 1);
+  std::string shown = escape_for_display(path, 400);
+  if (file.name_.empty()) return fail("report", shown, "is a directory", "name a file with --report FILE");
+  Result<Fd> directory = open_directory(slash == std::string::npos ? "." : path.substr(0, slash + 1));
+  if (!directory)
+    return fail_errno("report", shown, directory.error().errno_value,
+                      "name a file in an existing directory with --report FILE");
+  file.directory_ = std::move(*directory);
+  return file;
+}
+
+Status ExecReportFile::write(const ExecReport& report) const {
+  return write_file_atomic(directory_.get(), name_, exec_report_text(report), 0600);
+}
+
+}  // namespace oncelatch::launcher

@@ -1,0 +1,154 @@
+#include "launcher/exec/streams.h"
+
+#include <fcntl.h>
+#include <pty.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+
+#include "launcher/exec/terminal_keeper.h"
+#include "launcher/output_filter.h"
+#include "launcher/runner_commands.h"
+
+namespace oncelatch::launcher {
+
+namespace {
+
+enum class Kind { closed, null, pipe, terminal, other };
+
+Kind kind_of(int fd) {
+  struct stat info {};
+  if (::fstat(fd, &info) != 0) return Kind::closed;
+  if (::isatty(fd) == 1) return Kind::terminal;
+  if (S_ISFIFO(info.st_mode)) return Kind::pipe;
+  if (S_ISCHR(info.st_mode) && info.st_rdev == makedev(1, 3)) return Kind::null;
+  return Kind::other;
+}
+
+void set_non_blocking(int fd) {
+  ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
+}
+
+}  // namespace
+
+struct ExecStreams::Filters {
+  OutputFilter terminal;  // what the terminal is told at the end depends on what passed through it
+  RunnerCommands commands[3];
+};
+
+ExecStreams::ExecStreams() : filters_(std::make_unique<Filters>()) {}
+ExecStreams::ExecStreams(ExecStreams&&) noexcept = default;
+
+ExecStreams::~ExecStreams() {
+  if (keeper_) keeper_->restore(filters_->terminal.restore());
+}
+
+Result<ExecStreams> ExecStreams::open(bool runner_commands) {
+  ExecStreams streams;
+  for (int number : {0, 1, 2})
+    if (kind_of(number) == Kind::terminal) streams.terminal_ = number;
+  if (streams.terminal_ >= 0) TRY(streams.open_terminal());
+  for (int number : {0, 1, 2}) TRY(streams.open_stream(number, runner_commands));
+  return streams;
+}
+
+// A pty of our own, with the mode and size of the caller's terminal.
+Status ExecStreams::open_terminal() {
+  keeper_ = std::make_unique<TerminalKeeper>(terminal_);
+  winsize size{};
+  (void)::ioctl(terminal_, TIOCGWINSZ, &size);
+  int master = -1;
+  int slave = -1;
+  if (::openpty(&master, &slave, nullptr, &keeper_->mode(), &size) != 0)
+    return fail_errno("terminal", "inner pty", errno, "check that /dev/ptmx and devpts are usable");
+  master_ = Fd(master);
+  slave_ = Fd(slave);
+  ::fcntl(master, F_SETFD, FD_CLOEXEC);
+  ::fcntl(slave, F_SETFD, FD_CLOEXEC);
+  set_non_blocking(master);
+  auto filter = [all = filters_.get()](std::string_view bytes, std::string& out) { all->terminal.feed(bytes, out); };
+  Fd output(::fcntl(master, F_DUPFD_CLOEXEC, 3));
+  pumps_.emplace_back(Pump::Side::from_command, std::move(output), reopen_without_blocking(terminal_, O_WRONLY),
+                      filter);
+  if (kind_of(0) == Kind::terminal)
+    pumps_.emplace_back(Pump::Side::to_command, reopen_without_blocking(0, O_RDONLY),
+                        Fd(::fcntl(master, F_DUPFD_CLOEXEC, 3)));
+  return {};
+}
+
+Status ExecStreams::open_stream(int number, bool runner_commands) {
+  Kind kind = kind_of(number);
+  bool output = number != 0;
+  if (kind == Kind::closed || kind == Kind::terminal) return {};  // /dev/null, or the inner pty
+  bool as_it_is = kind == Kind::null || (kind == Kind::pipe && !(output && runner_commands));
+  if (as_it_is) {
+    inside_[number] = Fd(::fcntl(number, F_DUPFD_CLOEXEC, 3));
+    return {};
+  }
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return fail_errno("terminal", "pipe", errno);
+  Fd read_end(ends[0]);
+  Fd write_end(ends[1]);
+  if (output) {
+    set_non_blocking(read_end.get());
+    Pump::Filter filter;
+    if (runner_commands)
+      filter = [all = filters_.get(), number](std::string_view bytes, std::string& out) {
+        all->commands[number].feed(bytes, out);
+      };
+    pumps_.emplace_back(Pump::Side::from_command, std::move(read_end), reopen_without_blocking(number, O_WRONLY),
+                        std::move(filter));
+    inside_[number] = std::move(write_end);
+  } else {
+    set_non_blocking(write_end.get());
+    pumps_.emplace_back(Pump::Side::to_command, reopen_without_blocking(number, O_RDONLY), std::move(write_end));
+    inside_[number] = std::move(read_end);
+  }
+  return {};
+}
+
+sandbox::Streams ExecStreams::inside() const {
+  return {.terminal = slave_.get(), .input = inside_[0].get(), .output = inside_[1].get(), .error = inside_[2].get()};
+}
+
+void ExecStreams::started() {
+  for (Fd& fd : inside_) fd.reset();
+  slave_.reset();
+  if (keeper_ && kind_of(0) == Kind::terminal) keeper_->make_raw();
+}
+
+void ExecStreams::add_entries(std::vector<pollfd>& entries) const {
+  for (const Pump& pump : pumps_) pump.add_entries(entries);
+}
+
+void ExecStreams::move() {
+  for (Pump& pump : pumps_) pump.move();
+}
+
+void ExecStreams::follow_size() {
+  winsize size{};
+  if (terminal_ >= 0 && ::ioctl(terminal_, TIOCGWINSZ, &size) == 0) (void)::ioctl(master_.get(), TIOCSWINSZ, &size);
+}
+
+void ExecStreams::drain(int milliseconds) {
+  auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds);
+  for (;;) {
+    move();
+    std::vector<pollfd> entries;
+    bool waiting = false;
+    for (const Pump& pump : pumps_) {
+      if (pump.feeds_command() || pump.done()) continue;
+      waiting = true;
+      pump.add_entries(entries);
+    }
+    auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count();
+    if (!waiting || left <= 0) return;
+    ::poll(entries.data(), entries.size(), static_cast<int>(left));
+  }
+}
+
+}  // namespace oncelatch::launcher

@@ -1,0 +1,41 @@
+// The caller's terminal in raw mode, given back as it was: by us, or by a child of ours when we are killed.
+//
+//   TerminalKeeper keeper(fd);
+//   keeper.make_raw();
+//   keeper.restore(reset_sequences);   // also at destruction
+//
+// Ownership: borrows the descriptor; owns the child. Threads: one. Failure: a terminal whose mode can't be read stays
+// untouched. After fork: no. Part of the light program.
+#pragma once
+
+#include <sys/types.h>
+#include <termios.h>
+
+#include <string>
+
+#include "base/fd.h"
+
+namespace oncelatch::launcher {
+
+class TerminalKeeper {
+ public:
+  explicit TerminalKeeper(int terminal);
+  TerminalKeeper(const TerminalKeeper&) = delete;
+  TerminalKeeper& operator=(const TerminalKeeper&) = delete;
+  ~TerminalKeeper();
+
+  void make_raw();
+  void restore(const std::string& reset_sequences);
+  [[nodiscard]] const termios& mode() const { return mode_; }
+
+ private:
+  void start_child();
+  int terminal_;
+  termios mode_{};
+  bool known_ = false;
+  bool raw_ = false;
+  Fd alive_;  // the child restores when this end closes without a word
+  pid_t child_ = -1;
+};
+
+}  // namespace oncelatch::launcher

@@ -1,0 +1,131 @@
+#include "launcher/exec/workspace.h"
+
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+
+#include "base/untrusted.h"
+#include "launcher/exec/environment.h"
+
+namespace oncelatch::launcher {
+
+namespace {
+
+constexpr int kMostLinks = 40;  // as the kernel: ELOOP beyond
+
+std::string shown(const std::string& text) {
+  return escape_for_display(text, 400);
+}
+
+bool exists(const std::string& path) {
+  struct stat info {};
+  return ::lstat(path.c_str(), &info) == 0;
+}
+
+std::string parent_of(const std::string& path) {
+  return path.substr(0, path.rfind('/'));
+}
+
+std::string repository_around(const std::string& path) {
+  if (exists(path + "/.git")) return {};
+  for (std::string parent = parent_of(path); !parent.empty(); parent = parent_of(parent))
+    if (exists(parent + "/.git")) return parent;
+  return {};
+}
+
+Status check_place(const std::string& real, const std::string& home) {
+  if (real == "/") {
+    return fail("workspace", "/", "the whole file system can't be a workspace: the agent could write everywhere",
+                "start in the repository, or name it with --workspace DIR");
+  }
+  if (!home.empty() && is_or_contains(real, home)) {
+    return fail("workspace", shown(real),
+                "is your home directory or holds it: keys and settings would be open to the agent",
+                "use a directory below it, such as the repository, with --workspace DIR");
+  }
+  for (const char* system : {"/usr", "/etc", "/bin", "/lib", "/lib64", "/sbin", "/dev", "/proc", "/sys", "/run",
+                             "/boot", "/var", "/tmp", "/home", "/root", "/opt", "/srv"}) {
+    if (real == system)
+      return fail("workspace", shown(real), "is a system directory", "name the repository with --workspace DIR");
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string real_path(const std::string& path) {
+  char buffer[PATH_MAX];
+  return ::realpath(path.c_str(), buffer) != nullptr ? std::string(buffer) : std::string();
+}
+
+bool is_or_contains(const std::string& outer, const std::string& inner) {
+  return outer == inner || outer == "/" ||
+         (inner.size() > outer.size() && inner.compare(0, outer.size(), outer) == 0 && inner[outer.size()] == '/');
+}
+
+std::string find_home(const std::vector<std::string>& environment) {
+  std::string home = value_of(environment, "HOME");
+  if (home.empty()) {
+    const passwd* entry = ::getpwuid(::getuid());
+    if (entry != nullptr) home = entry->pw_dir;
+  }
+  return home.empty() ? home : real_path(home);
+}
+
+std::vector<std::pair<std::string, std::string>> links_along(const std::string& path) {
+  std::vector<std::pair<std::string, std::string>> links;
+  std::string rest = path;
+  std::string at;  // real so far
+  while (!rest.empty() && links.size() < kMostLinks) {
+    std::size_t slash = rest.find('/');
+    std::string name = rest.substr(0, slash);
+    rest = slash == std::string::npos ? std::string() : rest.substr(slash + 1);
+    if (name.empty() || name == ".") continue;
+    if (name == "..") {
+      at = parent_of(at);
+      continue;
+    }
+    std::string here = at + "/" + name;
+    char target[PATH_MAX];
+    ssize_t size = ::readlink(here.c_str(), target, sizeof target - 1);
+    if (size <= 0) {
+      at = here;
+      continue;
+    }
+    std::string real = real_path(here);
+    if (real.empty()) return links;
+    links.emplace_back(here, real);
+    std::string to(target, static_cast<std::size_t>(size));
+    if (to[0] == '/') at.clear();
+    rest = to + (rest.empty() ? "" : "/" + rest);
+  }
+  return links;
+}
+
+Result<Workspace> find_workspace(const std::string& given, const std::string& home) {
+  std::string spelled = given.empty() ? "." : given;
+  std::string real = real_path(spelled);
+  if (real.empty())
+    return fail_errno("workspace", shown(spelled), errno, "name an existing directory with --workspace DIR");
+  struct stat info {};
+  if (::stat(real.c_str(), &info) != 0) return fail_errno("workspace", shown(real), errno);
+  if (!S_ISDIR(info.st_mode))
+    return fail("workspace", shown(real), "is not a directory", "name a directory with --workspace DIR");
+  TRY(check_place(real, home));
+  Workspace workspace{real, {}, repository_around(real)};
+  // The shell's own name for the current directory may lead through links, too.
+  if (spelled[0] != '/') {
+    const char* named = std::getenv("PWD");
+    std::string base = named != nullptr && real_path(named) == real_path(".") ? named : real_path(".");
+    spelled = base + "/" + spelled;
+  }
+  workspace.aliases = links_along(spelled);
+  return workspace;
+}
+
+}  // namespace oncelatch::launcher

@@ -1,0 +1,34 @@
+// The directory a session may write in, by its real path, and the other names that lead to it.
+//
+//   Workspace workspace = TRY(find_workspace("./project/", home));
+//
+// Ownership: values. Threads: any. Failure: Error of stage "workspace"; nothing was made. After fork: allocates. Part
+// of the light program.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+namespace oncelatch::launcher {
+
+struct Workspace {
+  std::string path;                                          // real
+  std::vector<std::pair<std::string, std::string>> aliases;  // symbolic links on the way to it: path, real target
+  std::string enclosing_repository;                          // where it is a sub-directory of one, else empty
+};
+
+// `given` empty: the current directory. `home`: real path of the caller's, empty when unknown.
+[[nodiscard]] Result<Workspace> find_workspace(const std::string& given, const std::string& home);
+
+// Real path of $HOME or of the account's home; empty when there is none.
+[[nodiscard]] std::string find_home(const std::vector<std::string>& environment);
+// Empty when the path doesn't exist.
+[[nodiscard]] std::string real_path(const std::string& path);
+// Every symbolic link met on the way along `path`: where it stands (without links above it) and where it leads.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> links_along(const std::string& path);
+[[nodiscard]] bool is_or_contains(const std::string& outer, const std::string& inner);
+
+}  // namespace oncelatch::launcher
