@@ -53,8 +53,9 @@ std::vector<std::string> tmux_environment() {
   return {"LANG=C.UTF-8", "LC_ALL=C.UTF-8", "TERM=screen-256color", "PATH=/usr/bin:/bin", "SHELL=/bin/false"};
 }
 
-Result<TmuxControl> TmuxControl::connect(std::string program, std::string socket, std::vector<std::string> first) {
-  TmuxControl control(std::move(program), std::move(socket));
+Result<TmuxControl> TmuxControl::connect(std::vector<std::string> command, std::string socket,
+                                         std::vector<std::string> first) {
+  TmuxControl control(std::move(command), std::move(socket));
   TRY(control.open(first, first_round_trip));
   return control;
 }
@@ -66,8 +67,9 @@ Status TmuxControl::open(const std::vector<std::string>& first, milliseconds lim
   stream_ = Fd(ends[0]);
   const Fd theirs(ends[1]);
   Spawn spawn;
-  spawn.path = program_;
-  spawn.argv = {"tmux", "-S", socket_, "-f", "/dev/null", "-C"};
+  spawn.path = command_.front();
+  spawn.argv = command_;
+  spawn.argv.insert(spawn.argv.end(), {"-S", socket_, "-f", "/dev/null", "-C"});
   spawn.argv.insert(spawn.argv.end(), first.begin(), first.end());
   if (!first.empty()) spawn.argv.emplace_back(";");
   for (const char* word : {"attach-session", "-f", "ignore-size", "-t", "main"}) spawn.argv.emplace_back(word);

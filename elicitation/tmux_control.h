@@ -1,7 +1,7 @@
 // One long-lived control-mode client of our private tmux server: a command line in, its replies out; notifications in
 // between.
 //
-//   TmuxControl control = TRY(TmuxControl::connect(program, socket, {}));
+//   TmuxControl control = TRY(TmuxControl::connect({"/usr/bin/tmux"}, socket, {}));
 //   std::vector<TmuxReply> replies = TRY(control.ask("display-message -p '#{pane_id}'"));
 //
 // Ownership: owns the client process and its socket pair. Threads: one. Failure: no answer within a second ends the
@@ -35,8 +35,9 @@ struct TmuxCapture {
 
 class TmuxControl {
  public:
-  // `first` are commands run before attaching (tmux's own argument list, ";" between commands); usually empty.
-  [[nodiscard]] static Result<TmuxControl> connect(std::string program, std::string socket,
+  // `command` starts tmux: its path, or a program that confines it, with arguments and tmux's path last. `first` are
+  // commands run before attaching (tmux's own argument list, ";" between commands); usually empty.
+  [[nodiscard]] static Result<TmuxControl> connect(std::vector<std::string> command, std::string socket,
                                                    std::vector<std::string> first);
 
   [[nodiscard]] Result<std::vector<TmuxReply>> ask(const std::string& commands);
@@ -49,7 +50,8 @@ class TmuxControl {
   [[nodiscard]] bool ended() const { return ended_; }
 
  private:
-  TmuxControl(std::string program, std::string socket) : program_(std::move(program)), socket_(std::move(socket)) {}
+  TmuxControl(std::vector<std::string> command, std::string socket)
+      : command_(std::move(command)), socket_(std::move(socket)) {}
   using Deadline = std::chrono::steady_clock::time_point;
 
   Status open(const std::vector<std::string>& first, std::chrono::milliseconds limit);
@@ -64,7 +66,7 @@ class TmuxControl {
   Result<std::vector<TmuxReply>> collect(const std::string& token, Deadline deadline);
   void note(std::string_view line);
 
-  std::string program_;
+  std::vector<std::string> command_;
   std::string socket_;
   Process client_;
   Fd stream_;

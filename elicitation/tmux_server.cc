@@ -40,10 +40,24 @@ Status check(const TmuxSetup& setup, const std::string& socket) {
   return {};
 }
 
-Result<Process> start_server(const TmuxProgram& tmux, const std::string& socket) {
+constexpr int confining_failed = 125;
+
+Failure ended_at_once(const ExitStatus& status, bool confined) {
+  if (confined && status.shell_code() == confining_failed)
+    return fail("tmux", "server", "could not be confined", "oncelatch doctor shows what this machine can enforce");
+  return fail("tmux", "server", "it ended at once with " + std::to_string(status.shell_code()));
+}
+
+// What starts tmux: through the confining program where there is one.
+std::vector<std::string> command_or(const std::vector<std::string>& command, const TmuxProgram& tmux) {
+  return command.empty() ? std::vector<std::string>{tmux.path} : command;
+}
+
+Result<Process> start_server(const std::vector<std::string>& command, const std::string& socket) {
   Spawn spawn;
-  spawn.path = tmux.path;
-  spawn.argv = {"tmux", "-D", "-S", socket, "-f", "/dev/null"};
+  spawn.path = command.front();
+  spawn.argv = command;
+  spawn.argv.insert(spawn.argv.end(), {"-D", "-S", socket, "-f", "/dev/null"});
   spawn.environment = tmux_environment();
   spawn.directory = "/";
   spawn.new_session = true;
@@ -52,7 +66,7 @@ Result<Process> start_server(const TmuxProgram& tmux, const std::string& socket)
   const auto deadline = steady_clock::now() + start_limit;
   while (!is_socket(socket)) {
     const std::optional<ExitStatus> ended = TRY(server.poll());
-    if (ended) return fail("tmux", "server", "it ended at once with " + std::to_string(ended->shell_code()));
+    if (ended) return ended_at_once(*ended, command.size() > 1);
     if (steady_clock::now() > deadline) return fail("tmux", "server", "it made no socket within 5 s");
     pollfd ended_early{server.pidfd(), POLLIN, 0};
     (void)::poll(&ended_early, 1, 1);
@@ -91,8 +105,9 @@ Result<TmuxServer> TmuxServer::start(const TmuxSetup& setup) {
   const std::string socket = setup.directory + "/tmux.sock";
   TRY(check(setup, socket));
   state->socket = socket;
-  state->server = TRY(start_server(tmux, socket));
-  state->control.emplace(TRY(TmuxControl::connect(tmux.path, socket, first_commands(setup))));
+  state->server = TRY(start_server(command_or(setup.server_command, tmux), socket));
+  state->control.emplace(
+      TRY(TmuxControl::connect(command_or(setup.client_command, tmux), socket, first_commands(setup))));
   state->pane.emplace(TRY(TmuxPane::find(&*state->control)));
   return TmuxServer(std::move(state));
 }

@@ -1,5 +1,6 @@
 // A private tmux server with one pane: own socket, empty configuration, counted environment, no clipboard, no
-// passthrough, no key that reaches a shell. It runs as the caller's child (tmux -D), outside the sandbox.
+// passthrough, no key that reaches a shell. It runs as the caller's child (tmux -D), outside the sandbox, behind a
+// program that confines it when the caller names one.
 //
 //   TmuxServer tmux = TRY(TmuxServer::start({.directory = session_dir, .pane_argv = {relay, socket}, ...}));
 //   TmuxPane pane(tmux.control());
@@ -32,11 +33,15 @@ struct TmuxProgram {
 [[nodiscard]] Result<TmuxProgram> find_tmux();
 
 struct TmuxSetup {
-  std::string directory;               // host path of the session's 0700 directory; the socket is "tmux.sock" in it
+  std::string directory;               // host path of a 0700 directory; the socket is "tmux.sock" in it
   std::vector<std::string> pane_argv;  // program (absolute) and arguments of the pane
   std::string status_text;             // status line, display-safe; how to detach stands in it
   int columns = 80;
   int rows = 24;
+  // Programs with their first arguments that confine the server and the control client and then become tmux; the last
+  // word is tmux's path. Empty: tmux as it is.
+  std::vector<std::string> server_command = {};
+  std::vector<std::string> client_command = {};
 };
 
 class TmuxServer {

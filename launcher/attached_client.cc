@@ -7,6 +7,9 @@
 
 #include "base/beneath.h"
 #include "elicitation/tmux_server.h"
+#include "launcher/environment.h"
+#include "launcher/session_directory.h"
+#include "sandbox/narrow.h"
 
 namespace oncelatch::launcher {
 namespace {
@@ -27,8 +30,12 @@ Result<AttachedClient> AttachedClient::start(const std::string& session_path,
     return fail("terminal", "standard input", "is no terminal", "run it in a terminal");
   }
   Spawn spawn;
-  spawn.path = tmux.path;
-  spawn.argv = elicitation::attach_argv(tmux, session_path);
+  // A server that was taken over may tell its client to run a program or to open a file: confined, it can't.
+  const std::string directory = tmux_directory(session_path);
+  spawn.argv = TRY(sandbox::narrow_tmux_client(tmux.path, directory, environment_value(environment, "HOME")));
+  spawn.path = spawn.argv.front();
+  const std::vector<std::string> attach = elicitation::attach_argv(tmux, directory);
+  spawn.argv.insert(spawn.argv.end(), attach.begin() + 1, attach.end());
   spawn.environment = elicitation::attach_environment(environment);
   spawn.keep = {{0, STDIN_FILENO}, {1, STDOUT_FILENO}, {2, STDERR_FILENO}};
   // Not tied to our life: when we are killed the supervisor ends the server, and the client then restores the terminal.

@@ -17,7 +17,7 @@ std::vector<sandbox::Fact> program_facts() {
   Result<elicitation::TmuxProgram> tmux = elicitation::find_tmux();
   facts.push_back({"tmux", static_cast<bool>(tmux), true, tmux ? tmux->path + " " + tmux->version : tmux.error().what,
                    tmux ? "" : tmux.error().try_next});
-  for (const char* name : {"oncelatch-exec", "oncelatch-relay"}) {
+  for (const char* name : {"oncelatch-exec", "oncelatch-narrow", "oncelatch-relay"}) {
     Result<std::string> path = sandbox::find_companion(name);
     facts.push_back(
         {name, static_cast<bool>(path), true, path ? *path : path.error().what, path ? "" : path.error().try_next});

@@ -81,6 +81,10 @@ Result<ReportTarget> ReportTarget::open(const std::string& path) {
   return target;
 }
 
+std::string ReportTarget::place() const {
+  return directory_ ? "/proc/self/fd/" + std::to_string(directory_.get()) : std::string();
+}
+
 Status ReportTarget::write(const Json& report, const redact::Redactor& redactor) const {
   std::string text = dump_json(redactor.value(report)) + "\n";
   if (redactor.contains_secret(text)) {

@@ -41,6 +41,8 @@ class ReportTarget {
   ReportTarget() = default;  // nowhere
   [[nodiscard]] static Result<ReportTarget> open(const std::string& path);
   explicit operator bool() const { return static_cast<bool>(directory_); }
+  // The directory's path; empty when there is no report.
+  [[nodiscard]] std::string place() const;
   // Refuses to write when a secret would still be in the bytes.
   [[nodiscard]] Status write(const Json& report, const redact::Redactor& redactor) const;
 

@@ -30,6 +30,7 @@
 #include "policy/rules.h"
 #include "redact/redactor.h"
 #include "sandbox/enter.h"
+#include "sandbox/narrow.h"
 
 namespace oncelatch::launcher {
 namespace {
@@ -59,7 +60,8 @@ class Supervisor {
     TRY(make_files());
     TRY(open_terminals());
     TRY(start_mirror());
-    return enter_sandbox();
+    TRY(enter_sandbox());
+    return narrow();
   }
 
   Status watch_signals() {
@@ -96,9 +98,14 @@ class Supervisor {
   Status open_terminals() {
     terminal_.emplace(TRY(Terminal::open(clock_)));
     relay_.emplace(TRY(RelayLink::listen(setup_.session.fd(), setup_.session.path())));
+    (void)TRY(make_directory(setup_.session.fd(), "tmux", 0700));
     elicitation::TmuxSetup tmux;
-    tmux.directory = setup_.session.path();
+    tmux.directory = tmux_directory(setup_.session.path());
     tmux.pane_argv = {TRY(sandbox::find_companion("oncelatch-relay")), relay_->socket_path()};
+    tmux_program_ = TRY(find_system_program("tmux"));  // its version was checked before the launch
+    tmux.server_command =
+        TRY(sandbox::narrow_tmux_server({tmux_program_, tmux.pane_argv[0], tmux.directory, relay_->socket_path()}));
+    tmux.client_command = TRY(sandbox::narrow_tmux_client(tmux_program_, tmux.directory, ""));
     tmux.status_text = fmt::format("oncelatch {} | {} | detach: C-] d", setup_.session.id(), setup_.config.agent->name);
     tmux.columns = setup_.columns;
     tmux.rows = setup_.rows;
@@ -139,6 +146,13 @@ class Supervisor {
     TRY(log_->append("self_test", self_test_body(confined_->self_test)));
     events_.emit("session_started", {{"session", setup_.session.id()}, {"workspace", setup_.config.workspace}});
     return {};
+  }
+
+  // From here on hostile bytes are read: the supervisor keeps what it needs for them, and for the end, only.
+  Status narrow() {
+    const std::string record = TRY(audit_path(setup_.config.environment));
+    return sandbox::narrow_self(TRY(sandbox::supervisor_rules(
+        {setup_.session.path(), record.substr(0, record.rfind('/')), setup_.report.place(), tmux_program_})));
   }
 
   void step() {
@@ -276,6 +290,7 @@ class Supervisor {
   std::optional<approvals::Broker> broker_;
   std::optional<Terminal> terminal_;
   std::optional<RelayLink> relay_;
+  std::string tmux_program_;
   std::optional<elicitation::TmuxServer> tmux_;
   std::optional<Prompts> prompts_;
   std::optional<elicitation::Mirror> mirror_;

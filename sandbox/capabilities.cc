@@ -25,6 +25,10 @@ Outcome drop_capabilities(Context&) {
     if (rc == -EINVAL && number > CAP_SYSLOG) break;  // beyond the last one of this kernel
     if (rc < 0) return failed(rc, "bounding set");
   }
+  return empty_capability_sets();
+}
+
+Outcome empty_capability_sets() {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {};
   if (long rc = sys::call(__NR_capset, &header, none); rc < 0) return failed(rc, "capset");

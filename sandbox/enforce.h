@@ -44,6 +44,7 @@ Outcome limit_namespaces(Context& context);
 Outcome limit_resources(Context& context);
 // capabilities.cc
 Outcome drop_capabilities(Context& context);
+Outcome empty_capability_sets();  // without the bounding set, which needs a capability itself
 Outcome forbid_new_privileges(Context& context);
 // landlock.cc, seccomp.cc
 Outcome restrict_self(Context& context);

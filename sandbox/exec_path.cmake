@@ -3,6 +3,10 @@ add_freestanding_program(oncelatch_exec oncelatch-exec SOURCES capabilities.cc d
   execute.cc landlock.cc limits.cc mount_tools.cc mounts.cc namespaces.cc pid_one.cc plan_wire.cc proc.cc seccomp.cc self_test.cc)
 target_compile_options(oncelatch_exec PRIVATE -Wnull-dereference)
 add_dependencies(oncelatch_exec filter_data)
+# oncelatch-narrow: confines tmux, which works outside the sandbox.
+add_freestanding_program(oncelatch_narrow oncelatch-narrow SOURCES capabilities.cc narrow_apply.cc narrow_main.cc)
+target_compile_options(oncelatch_narrow PRIVATE -Wnull-dereference)
+add_dependencies(oncelatch_narrow filter_data)
 
 # Tests and benchmarks run from their own directories: a link beside them, where find_companion() looks.
 function(place_oncelatch_exec_beside target)

@@ -85,7 +85,7 @@ TEST_P(Confinement, WhatMustFailFails) {
                                          "append=" + scratch.path("policy.yaml"),
                                          "read=" + scratch.path("state/oncelatch/audit.db"),
                                          "append=" + scratch.path("state/oncelatch/audit.db"),
-                                         "unix=" + session + "/tmux.sock",
+                                         "unix=" + session + "/tmux/tmux.sock",
                                          "unix=" + session + "/approvals.sock",
                                          "unix=" + session + "/relay.sock",
                                          "unix=" + session + "/front.sock",

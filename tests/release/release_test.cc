@@ -39,7 +39,8 @@ TEST_P(EveryProgram, IsPositionIndependentWithFullRelroAndNoExecutableData) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Release, EveryProgram, ::testing::Values("oncelatch", "oncelatch-relay", "oncelatch-exec"),
+INSTANTIATE_TEST_SUITE_P(Release, EveryProgram,
+                         ::testing::Values("oncelatch", "oncelatch-relay", "oncelatch-exec", "oncelatch-narrow"),
                          [](const auto& name) {
                            std::string word = name.param;
                            std::replace(word.begin(), word.end(), '-', '_');
@@ -81,8 +82,10 @@ INSTANTIATE_TEST_SUITE_P(Release, GlibcProgram, ::testing::Values("oncelatch", "
                          });
 
 TEST(ExecPath, IsStatic) {
-  for (const std::string& path : programs_named("oncelatch-exec")) {
-    EXPECT_FALSE(read_elf_file(path).dynamically_linked) << path;
+  for (const char* name : {"oncelatch-exec", "oncelatch-narrow"}) {
+    for (const std::string& path : programs_named(name)) {
+      EXPECT_FALSE(read_elf_file(path).dynamically_linked) << path;
+    }
   }
 }
 

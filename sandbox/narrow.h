@@ -1,0 +1,49 @@
+// Narrow confinement of what works outside the sandbox on bytes that came out of it: tmux's server and clients, through
+// the program oncelatch-narrow, and the supervisor itself once its session runs.
+//
+//   TmuxPlaces places{tmux, relay, session + "/tmux", session + "/relay.sock"};
+//   std::vector<std::string> server = TRY(narrow_tmux_server(places));   // oncelatch-narrow RULE... -- /usr/bin/tmux
+//   TRY(narrow_self(supervisor_rules({session, audit_directory, report_directory, tmux})));
+//
+// Ownership: values. Threads: narrow_self() restricts the calling thread and what it starts, for good; call it where
+// there is one thread only. Failure: an Error with the stage and the path; after a failed narrow_self() the process is
+// confined in part and must end. After fork: allocates.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace oncelatch::sandbox {
+
+struct NarrowRule {
+  enum class Presence { required, optional };
+  std::string word;  // of sandbox/narrow_apply.cc: "read", "run", "use", …
+  std::string path;  // links are followed when the rule is taken up
+  Presence presence = Presence::optional;
+  std::string why;
+};
+
+struct TmuxPlaces {
+  std::string tmux;          // the program
+  std::string relay;         // the one program of its pane
+  std::string directory;     // of its socket, and of nothing else
+  std::string relay_socket;  // what the relay connects to
+};
+// What is started in tmux's place, tmux's path last: the caller appends tmux's own arguments.
+[[nodiscard]] Result<std::vector<std::string>> narrow_tmux_server(const TmuxPlaces& places);
+// `home`: the person's, for terminal descriptions of their own; empty for the control client.
+[[nodiscard]] Result<std::vector<std::string>> narrow_tmux_client(const std::string& tmux, const std::string& directory,
+                                                                  const std::string& home);
+
+struct SupervisorPlaces {
+  std::string session;  // its directory, removed at the end
+  std::string audit;    // the directory of the record
+  std::string report;   // the directory of the report; empty: none
+  std::string tmux;     // the program: a lost control client is replaced
+};
+[[nodiscard]] Result<std::vector<NarrowRule>> supervisor_rules(const SupervisorPlaces& places);
+[[nodiscard]] Status narrow_self(const std::vector<NarrowRule>& rules);
+
+}  // namespace oncelatch::sandbox
