@@ -4,15 +4,15 @@
 set(ONCELATCH_LIGHT_SOURCES
   base/beneath.cc base/json_text.cc base/nearest_word.cc base/process.cc base/process_child.cc base/result.cc base/untrusted.cc
   verify/program_file.cc
-  sandbox/enter.cc sandbox/etc_table.cc sandbox/guarantees.cc sandbox/host_facts.cc sandbox/host_probes.cc sandbox/plan_checks.cc
-  sandbox/plan_wire.cc sandbox/plan_writer.cc sandbox/planted.cc sandbox/prepare.cc sandbox/sources.cc sandbox/view.cc
-  sandbox/view_builder.cc
   launcher/errors.cc launcher/output_filter.cc launcher/output_modes.cc launcher/output_sequence.cc launcher/output_states.cc launcher/output_text.cc launcher/runner_commands.cc
   launcher/exec/command.cc launcher/exec/environment.cc launcher/exec/explain.cc launcher/exec/main.cc launcher/exec/options.cc
   launcher/exec/plan.cc launcher/exec/profile.cc launcher/exec/program.cc launcher/exec/pump.cc launcher/exec/report.cc
   launcher/exec/runtime.cc launcher/exec/streams.cc launcher/exec/terminal_keeper.cc launcher/exec/toolchains.cc
   launcher/exec/workspace.cc)
 list(TRANSFORM ONCELATCH_LIGHT_SOURCES PREPEND ${CMAKE_SOURCE_DIR}/)
+get_target_property(ONCELATCH_SANDBOX_SOURCES room_sandbox SOURCES)
+list(TRANSFORM ONCELATCH_SANDBOX_SOURCES PREPEND ${CMAKE_SOURCE_DIR}/sandbox/)
+list(APPEND ONCELATCH_LIGHT_SOURCES ${ONCELATCH_SANDBOX_SOURCES})
 
 execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libstdc++.a OUTPUT_VARIABLE ONCELATCH_LIBSTDCXX
   OUTPUT_STRIP_TRAILING_WHITESPACE)

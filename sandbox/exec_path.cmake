@@ -1,6 +1,22 @@
 # oncelatch-exec: sets up one confinement and becomes the program (cmake/freestanding.cmake has the flags).
-add_freestanding_program(oncelatch_exec oncelatch-exec SOURCES capabilities.cc descriptors.cc devices.cc enforce.cc exec_main.cc
-  execute.cc landlock.cc limits.cc mount_tools.cc mounts.cc namespaces.cc pid_one.cc plan_wire.cc proc.cc seccomp.cc self_test.cc)
+add_freestanding_program(oncelatch_exec oncelatch-exec SOURCES
+  capabilities.cc
+  descriptors.cc
+  devices.cc
+  enforce.cc
+  exec_main.cc
+  execute.cc
+  idmap.cc
+  landlock.cc
+  limits.cc
+  mount_tools.cc
+  mounts.cc
+  namespaces.cc
+  pid_one.cc
+  plan_wire.cc
+  proc.cc
+  seccomp.cc
+  self_test.cc)
 target_compile_options(oncelatch_exec PRIVATE -Wnull-dereference)
 add_dependencies(oncelatch_exec filter_data)
 # oncelatch-narrow: confines tmux, which works outside the sandbox.

@@ -2,9 +2,9 @@
 //
 //   filter_gen sandbox/filter_data.h
 //
-// Every architecture the kernel can run is registered, a binary tree over the numbers keeps loading and running cheap,
-// an unknown architecture and x32 are killed. A short program of our own stands before libseccomp's for what it can't
-// say.
+// One whole program for each variant (sandbox/filter_variant.h). Every architecture the kernel can run is in it; an
+// unknown one and x32 are killed. libseccomp names the calls and compiles the same rules as the reference: both
+// programs must give the same answer for every number and for arguments around every value that a rule names.
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -13,13 +13,16 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <string>
 #include <vector>
 
+#include "sandbox/filter_compiler.h"
 #include "sandbox/syscall_groups.h"
 
 namespace oncelatch::sandbox {
@@ -29,12 +32,16 @@ namespace {
 #if defined(__x86_64__)
 constexpr std::uint32_t kNative = AUDIT_ARCH_X86_64;
 constexpr std::uint32_t kSecond = AUDIT_ARCH_I386;
+constexpr std::uint32_t kNativeToken = SCMP_ARCH_X86_64;
 constexpr std::uint32_t kSecondToken = SCMP_ARCH_X86;
 #elif defined(__aarch64__)
 constexpr std::uint32_t kNative = AUDIT_ARCH_AARCH64;
 constexpr std::uint32_t kSecond = AUDIT_ARCH_ARM;
+constexpr std::uint32_t kNativeToken = SCMP_ARCH_AARCH64;
 constexpr std::uint32_t kSecondToken = SCMP_ARCH_ARM;
 #endif
+
+constexpr std::uint32_t kNoSuchCall = ~0U;
 
 [[noreturn]] void die(const std::string& what, int error) {
   std::fprintf(stderr, "filter_gen: %s: %s\n", what.c_str(), std::strerror(error < 0 ? -error : error));
@@ -63,13 +70,14 @@ void add(scmp_filter_ctx context, const SyscallGroup& group, const SyscallRule& 
   if (rc < 0) die(std::string(rule.name), rc);
 }
 
-std::vector<sock_filter> compile() {
+// The reference.
+std::vector<sock_filter> compile_by_libseccomp(const std::vector<SyscallGroup>& groups) {
   scmp_filter_ctx context = seccomp_init(SCMP_ACT_ALLOW);
   if (context == nullptr) die("seccomp_init", ENOMEM);
   if (int rc = seccomp_arch_add(context, kSecondToken); rc < 0) die("second architecture", rc);
   if (int rc = seccomp_attr_set(context, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS); rc < 0) die("bad arch", rc);
   if (int rc = seccomp_attr_set(context, SCMP_FLTATR_CTL_OPTIMIZE, 2); rc < 0) die("optimize", rc);
-  for (const SyscallGroup& group : syscall_groups())
+  for (const SyscallGroup& group : groups)
     for (const SyscallRule& rule : group.rules) add(context, group, rule);
   int fd = memfd_create("filter", MFD_CLOEXEC);
   if (fd < 0) die("memfd_create", errno);
@@ -82,104 +90,168 @@ std::vector<sock_filter> compile() {
   return program;
 }
 
-// Instructions with jumps to labels; all labels lie ahead.
-class Prefix {
+// i386 has them twice, direct and through socketcall and ipc; libseccomp names only the second.
+struct DirectCall {
+  std::string_view name;
+  std::uint32_t number;
+};
+constexpr DirectCall kDirectCalls[] = {
+    {"sendmmsg", 345}, {"socket", 359}, {"socketpair", 360}, {"sendto", 369}, {"sendmsg", 370},
+    {"semget", 393},   {"semctl", 394}, {"shmget", 395},     {"shmctl", 396}, {"shmat", 397},
+    {"shmdt", 398},    {"msgget", 399}, {"msgsnd", 400},     {"msgrcv", 401}, {"msgctl", 402},
+};
+
+std::uint32_t call_number(std::string_view name, std::uint32_t token) {
+  if (token == SCMP_ARCH_X86)
+    for (const DirectCall& call : kDirectCalls)
+      if (call.name == name) return call.number;
+  int number = seccomp_syscall_resolve_name_arch(token, std::string(name).c_str());
+  return number < 0 ? kNoSuchCall : static_cast<std::uint32_t>(number);
+}
+
+// What libseccomp 2.5 can't name or say.
+void add_special_calls(CallTable& calls, std::uint32_t token) {
+  Decision unknown{{}, SECCOMP_RET_ERRNO | ENOSYS};
+  for (std::uint32_t number : kUnnamedRefused) calls[number] = unknown;
+  calls[kNewestKnownSyscall + 1] = unknown;
+  calls[kFirstPrivateSyscall] = {{}, SECCOMP_RET_ALLOW};
+  Decision persona{{}, SECCOMP_RET_ERRNO | EPERM};
+  for (std::uint32_t value : kHarmlessPersonalities)
+    persona.rules.push_back({{{0, ArgumentTest::Kind::masked, 0xffffffff, value}}, SECCOMP_RET_ALLOW});
+  calls[call_number("personality", token)] = persona;
+}
+
+// x32 shares the token of x86-64. -1 is what a tracer writes to skip a call.
+void kill_x32(CallTable& calls) {
+#if defined(__x86_64__)
+  calls[0x40000000] = {{}, SECCOMP_RET_KILL_PROCESS};
+  calls[0xffffffff] = {{}, SECCOMP_RET_ALLOW};
+#else
+  (void)calls;
+#endif
+}
+
+CallTable table_of(const std::vector<SyscallGroup>& groups, std::uint32_t token) {
+  CallTable calls;
+  for (std::uint32_t number = 0; number <= kNewestKnownSyscall; ++number) calls[number] = {{}, SECCOMP_RET_ALLOW};
+  for (const SyscallGroup& group : groups)
+    for (const SyscallRule& rule : group.rules)
+      if (std::uint32_t number = call_number(rule.name, token); number <= kNewestKnownSyscall)
+        calls[number].rules.push_back({rule.tests, SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(group.error)});
+  add_special_calls(calls, token);
+  return calls;
+}
+
+std::vector<sock_filter> compile(const std::vector<SyscallGroup>& groups) {
+  CallTable second = table_of(groups, kSecondToken);
+  CallTable native = table_of(groups, kNativeToken);
+  kill_x32(native);
+  FilterCompiler compiler;
+  compiler.architecture(kSecond, second);
+  compiler.architecture(kNative, native);
+  std::vector<sock_filter> program = compiler.finish();
+  if (program.size() > BPF_MAXINSNS) die("length of the filter", E2BIG);
+  return program;
+}
+
+// Runs two programs side by side. Classic BPF as seccomp has it.
+class FilterComparison {
  public:
-  enum Label { next, second, common, no_such_call, persona, allow, rest, labels };
+  FilterComparison(const std::vector<sock_filter>& one, const std::vector<sock_filter>& other)
+      : one_(one), other_(other), values_(interesting(other)) {}
 
-  void load(std::size_t offset) { put(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(offset), next, next); }
-  void jump(std::uint16_t test, std::uint32_t value, Label yes, Label no) {
-    put(BPF_JMP | test | BPF_K, value, yes, no);
-  }
-  void answer(std::uint32_t action) { put(BPF_RET | BPF_K, action, next, next); }
-  void here(Label label) { place_[label] = lines_.size(); }
-
-  [[nodiscard]] std::vector<sock_filter> assemble() const {
-    std::vector<sock_filter> program;
-    for (std::size_t i = 0; i < lines_.size(); ++i) {
-      sock_filter instruction = lines_[i].instruction;
-      instruction.jt = distance(i, lines_[i].yes);
-      instruction.jf = distance(i, lines_[i].no);
-      program.push_back(instruction);
-    }
-    return program;
+  // For all pairs of interesting values in the arguments that rules look at: 0 and 1, 0 and 2, 1 and 2, 2 and 3.
+  [[nodiscard]] bool agree(std::uint32_t arch, std::uint32_t number) const {
+    constexpr unsigned kPairs[][2] = {{0, 1}, {0, 2}, {1, 2}, {2, 3}};
+    seccomp_data data{};
+    data.nr = static_cast<int>(number);
+    data.arch = arch;
+    for (const auto& pair : kPairs)
+      for (std::uint32_t a : values_)
+        for (std::uint32_t b : values_) {
+          std::memset(data.args, 0, sizeof data.args);
+          data.args[pair[0]] = a;
+          data.args[pair[1]] = b;
+          if (run(one_, data) != run(other_, data)) return false;
+        }
+    return true;
   }
 
  private:
-  struct Line {
-    sock_filter instruction;
-    Label yes;
-    Label no;
-  };
-  void put(int code, std::uint32_t value, Label yes, Label no) {
-    lines_.push_back({{static_cast<std::uint16_t>(code), 0, 0, value}, yes, no});
+  static std::vector<std::uint32_t> interesting(const std::vector<sock_filter>& program) {
+    std::vector<std::uint32_t> values = {0, 1, 0xffffffff};
+    for (const sock_filter& line : program)
+      if (BPF_CLASS(line.code) == BPF_JMP && line.k > kNewestKnownSyscall)
+        for (std::uint32_t value : {line.k - 1, line.k, line.k + 1}) values.push_back(value);
+    for (std::uint32_t value = 0; value < 20; ++value) values.push_back(value);
+    std::sort(values.begin(), values.end());
+    values.erase(std::unique(values.begin(), values.end()), values.end());
+    return values;
   }
-  [[nodiscard]] std::uint8_t distance(std::size_t from, Label to) const {
-    return to == next ? std::uint8_t{0} : static_cast<std::uint8_t>(place_[to] - from - 1);
+  static std::uint32_t run(const std::vector<sock_filter>& program, const seccomp_data& data) {
+    std::uint32_t word = 0;
+    for (std::size_t at = 0;; ++at) {
+      const sock_filter& line = program.at(at);
+      if (line.code == (BPF_RET | BPF_K)) return line.k;
+      if (line.code == (BPF_LD | BPF_W | BPF_ABS))
+        std::memcpy(&word, reinterpret_cast<const char*>(&data) + line.k, sizeof word);
+      if (line.code == (BPF_ALU | BPF_AND | BPF_K)) word &= line.k;
+      if (BPF_CLASS(line.code) == BPF_JMP) at += distance(line, word);
+    }
   }
-  std::vector<Line> lines_;
-  std::size_t place_[labels] = {};
+  static std::size_t distance(const sock_filter& line, std::uint32_t word) {
+    bool yes = false;
+    if (BPF_OP(line.code) == BPF_JA) return line.k;
+    if (BPF_OP(line.code) == BPF_JEQ) yes = word == line.k;
+    if (BPF_OP(line.code) == BPF_JGT) yes = word > line.k;
+    if (BPF_OP(line.code) == BPF_JGE) yes = word >= line.k;
+    if (BPF_OP(line.code) == BPF_JSET) yes = (word & line.k) != 0;
+    return yes ? line.jt : line.jf;
+  }
+  const std::vector<sock_filter>& one_;
+  const std::vector<sock_filter>& other_;
+  std::vector<std::uint32_t> values_;
 };
 
-std::uint32_t number_of(const char* name, std::uint32_t token) {
-  int number = seccomp_syscall_resolve_name_arch(token, name);
-  if (number < 0) die(name, ENOENT);
-  return static_cast<std::uint32_t>(number);
+void check(const std::vector<sock_filter>& program, const std::vector<SyscallGroup>& groups) {
+  std::vector<sock_filter> reference = compile_by_libseccomp(groups);
+  FilterComparison comparison(program, reference);
+  for (std::uint32_t arch : {kNative, kSecond, 0U})
+    for (std::uint32_t number = 0; number <= kNewestKnownSyscall; ++number) {
+      bool special =
+          std::find(std::begin(kUnnamedRefused), std::end(kUnnamedRefused), number) != std::end(kUnnamedRefused);
+      special = special || number == call_number("personality", arch == kNative ? kNativeToken : kSecondToken);
+      if (!special && !comparison.agree(arch, number)) die("disagreement about " + std::to_string(number), EINVAL);
+    }
+  std::printf("filter: %zu instructions, libseccomp %zu\n", program.size(), reference.size());
 }
 
-void answer_new_calls(Prefix& program) {
-  program.here(Prefix::common);
-  for (std::uint32_t number : kUnnamedRefused) program.jump(BPF_JEQ, number, Prefix::no_such_call, Prefix::next);
-  program.jump(BPF_JGT, kNewestKnownSyscall, Prefix::next, Prefix::rest);
-  program.jump(BPF_JGE, kFirstPrivateSyscall, Prefix::rest, Prefix::next);
-  program.here(Prefix::no_such_call);
-  program.answer(SECCOMP_RET_ERRNO | ENOSYS);
-}
-
-void answer_personality(Prefix& program) {
-  program.here(Prefix::persona);
-  program.load(offsetof(seccomp_data, args));  // low half: both architectures are little-endian
-  for (std::uint32_t value : kHarmlessPersonalities) program.jump(BPF_JEQ, value, Prefix::allow, Prefix::next);
-  program.answer(SECCOMP_RET_ERRNO | EPERM);
-  program.here(Prefix::allow);
-  program.answer(SECCOMP_RET_ALLOW);
-}
-
-std::vector<sock_filter> prefix() {
-  Prefix program;
-  program.load(offsetof(seccomp_data, arch));
-  program.jump(BPF_JEQ, kSecond, Prefix::second, Prefix::next);
-  program.jump(BPF_JEQ, kNative, Prefix::next, Prefix::rest);
-  program.load(offsetof(seccomp_data, nr));
-  program.jump(BPF_JEQ, number_of("personality", SCMP_ARCH_NATIVE), Prefix::persona, Prefix::common);
-  program.here(Prefix::second);
-  program.load(offsetof(seccomp_data, nr));
-  program.jump(BPF_JEQ, number_of("personality", kSecondToken), Prefix::persona, Prefix::common);
-  answer_new_calls(program);
-  answer_personality(program);
-  program.here(Prefix::rest);
-  return program.assemble();
-}
-
-void write_header(const char* path, const std::vector<sock_filter>& program) {
-  std::FILE* out = std::fopen(path, "we");
-  if (out == nullptr) die(path, errno);
-  std::fprintf(out, "// Made by sandbox/filter_gen.cc from sandbox/syscall_groups.cc.\n#pragma once\n\n");
-  std::fprintf(out, "#include <linux/filter.h>\n\nnamespace oncelatch::sandbox {\n\n");
-  std::fprintf(out, "inline constexpr unsigned short kFilterLength = %zu;\n", program.size());
-  std::fprintf(out, "inline constexpr sock_filter kFilter[] = {\n");
+void write_program(std::FILE* out, unsigned variant, const std::vector<sock_filter>& program) {
+  std::fprintf(out, "inline constexpr sock_filter kFilter%u[] = {\n", variant);
   for (const sock_filter& line : program)
     std::fprintf(out, "    {0x%02x, %u, %u, 0x%08xU},\n", line.code, line.jt, line.jf, line.k);
-  std::fprintf(out, "};\n\n}  // namespace oncelatch::sandbox\n");
-  if (std::fclose(out) != 0) die(path, errno);
+  std::fprintf(out, "};\n\n");
 }
 
 int generate(const char* path) {
-  std::vector<sock_filter> program = prefix();
-  std::vector<sock_filter> compiled = compile();
-  program.insert(program.end(), compiled.begin(), compiled.end());
-  if (program.size() > BPF_MAXINSNS) die("length of the filter", E2BIG);
-  write_header(path, program);
+  std::FILE* out = std::fopen(path, "we");
+  if (out == nullptr) die(path, errno);
+  std::fprintf(out, "// Made by sandbox/filter_gen.cc from sandbox/syscall_groups.cc.\n#pragma once\n\n");
+  std::fprintf(out, "#include <linux/filter.h>\n\n#include \"sandbox/filter_variant.h\"\n\n");
+  std::fprintf(out, "namespace oncelatch::sandbox {\n\n");
+  std::string table;
+  for (unsigned variant = 0; variant < kFilterVariants; ++variant) {
+    std::vector<SyscallGroup> groups = syscall_groups(filter_variant_of(variant));
+    std::vector<sock_filter> program = compile(groups);
+    check(program, groups);
+    write_program(out, variant, program);
+    std::string name = "kFilter" + std::to_string(variant);
+    table += "    {sizeof " + name + " / sizeof(sock_filter), " + name + "},\n";
+  }
+  std::fprintf(out, "struct FilterProgram {\n  unsigned short length;\n  const sock_filter* instructions;\n};\n\n");
+  std::fprintf(out, "inline constexpr FilterProgram kFilters[kFilterVariants] = {\n%s};\n\n", table.c_str());
+  std::fprintf(out, "}  // namespace oncelatch::sandbox\n");
+  if (std::fclose(out) != 0) die(path, errno);
   return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <linux/stat.h>
 
 #include "sandbox/enforce.h"
+#include "sandbox/idmap.h"
 #include "sandbox/mount_tools.h"
 #include "sandbox/small_text.h"
 
@@ -146,6 +147,29 @@ Outcome cover(const Entry& entry) {
   return {};
 }
 
+// Of the source that came last: most have one owner.
+struct OwnerMapping {
+  Owner owner;
+  int descriptor = -1;
+};
+
+// The object's owner becomes the user of the plan. What must be writable is mapped or the launch fails; what is read
+// may do without.
+long map_owner(const WirePlan& plan, OwnerMapping& mapping, int tree, const Entry& entry) {
+  Owner owner;
+  if (long rc = owner_of(kFirstSource + entry.source, owner); rc < 0) return rc;
+  if (mapping.descriptor < 0 || !(mapping.owner == owner)) {
+    if (mapping.descriptor >= 0) sys::close(mapping.descriptor);
+    long made = mapping_namespace(owner, {plan.uid, plan.gid});
+    if (made < 0) return made;
+    mapping = {owner, static_cast<int>(made)};
+  }
+  long rc = map_mount(tree, mapping.descriptor, true);
+  if (rc >= 0 || (entry.flags & kReadOnly) == 0) return rc;
+  (void)map_mount(tree, mapping.descriptor, false);
+  return 0;
+}
+
 bool is_cover(const Entry& entry) {
   return entry.kind == EntryKind::pin || entry.kind == EntryKind::protect || entry.kind == EntryKind::hide;
 }
@@ -156,15 +180,21 @@ bool is_cover(const Entry& entry) {
 // inside the new mount namespace, where the inode is compared.
 Outcome detach_sources(Context& context) {
   if (sys::call(__NR_geteuid) != 0) return {};
+  OwnerMapping mapping;
+  const bool all = has(*context.plan, kPlanIdmapped);
   for (std::uint32_t i = 0; i < context.plan->entry_count; ++i) {
     const Entry& entry = context.plan->entries[i];
     if (entry.kind != EntryKind::bind || entry.source < 0) continue;
     long tree = clone_tree(kFirstSource + entry.source, "", AT_EMPTY_PATH);
-    if (tree == -EPERM && !context.detached_at_start) return {};  // root without CAP_SYS_ADMIN
+    if (tree == -EPERM && !context.detached_at_start && !all) return {};  // root without CAP_SYS_ADMIN
     if (tree < 0) return failed(tree, entry.target.data);
     context.detached[entry.source] = static_cast<int>(tree);
     context.detached_at_start = true;
+    bool mapped = all && (entry.flags & kMapOwner) != 0;
+    long rc = mapped ? map_owner(*context.plan, mapping, static_cast<int>(tree), entry) : 0;
+    if (rc < 0) return failed(rc, entry.target.data);
   }
+  if (mapping.descriptor >= 0) sys::close(mapping.descriptor);
   return {};
 }
 

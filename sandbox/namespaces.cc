@@ -20,12 +20,14 @@ constexpr char kHostName[] = "oncelatch";
 
 }  // namespace
 
-// Root launches the program under an ordinary kernel user; anybody else stays who they are.
+// Root launches the program under an ordinary kernel user; anybody else stays who they are, and so does a root that
+// can't change its groups, as long as the plan asks for nobody else.
 Outcome become_confined_user(Context& context) {
   const WirePlan& plan = *context.plan;
   bool root = sys::call(__NR_geteuid) == 0;
   if (root) {
-    if (long rc = sys::call(__NR_setgroups, 0, nullptr); rc < 0) return failed(rc, "setgroups");
+    long groups = sys::call(__NR_setgroups, 0, nullptr);
+    if (groups < 0 && (groups != -EPERM || plan.uid != 0)) return failed(groups, "setgroups");
     if (long rc = sys::call(__NR_setresgid, plan.gid, plan.gid, plan.gid); rc < 0) return failed(rc, "setresgid");
     if (long rc = sys::call(__NR_setresuid, plan.uid, plan.uid, plan.uid); rc < 0) return failed(rc, "setresuid");
   }

@@ -75,7 +75,8 @@ struct FilterPart {
 };
 // The filter of what works beside the sandbox.
 FilterPart base_filter() {
-  return {kFilter, kFilterLength};
+  const FilterProgram& program = kFilters[filter_variant({})];
+  return {program.instructions, program.length};
 }
 
 class Filter {

@@ -77,4 +77,11 @@ struct SandboxPlan {
   bool idmapped = false;  // files of a source's owner belong to `uid` inside, and the other way round (needs root)
 };
 
+inline uid_t shown_uid(const SandboxPlan& plan) {
+  return plan.shown_uid == kSameId ? plan.uid : plan.shown_uid;
+}
+inline gid_t shown_gid(const SandboxPlan& plan) {
+  return plan.shown_gid == kSameId ? plan.gid : plan.shown_gid;
+}
+
 }  // namespace oncelatch::sandbox

@@ -63,6 +63,8 @@ Status check_numbers(const SandboxPlan& plan) {
     return fail_errno("sandbox", "limits", EINVAL, "8 processes, 16 open files and 4096 bytes are the least");
   if (::geteuid() != 0 && (plan.uid != ::geteuid() || plan.gid != ::getegid()))
     return fail_errno("sandbox", "uid", EPERM, "only root can run the sandbox as another user");
+  if (plan.idmapped && (::geteuid() != 0 || plan.uid == 0 || plan.gid == 0))
+    return fail_errno("sandbox", "uid", EINVAL, "only root can map owners, and to another user than itself");
   return {};
 }
 

@@ -38,7 +38,8 @@ inline constexpr std::uint8_t kReadOnly = 1;
 inline constexpr std::uint8_t kNoExecute = 2;
 inline constexpr std::uint8_t kIsDirectory = 4;
 inline constexpr std::uint8_t kCreateTarget = 8;  // the target lies in a tmpfs of ours: make it first
-inline constexpr std::uint8_t kKnownFlags = 15;
+inline constexpr std::uint8_t kMapOwner = 16;     // with kPlanIdmapped: the object's owner becomes `uid`
+inline constexpr std::uint8_t kKnownFlags = 31;
 
 struct Entry {
   EntryKind kind = EntryKind::directory;
@@ -71,7 +72,7 @@ inline constexpr std::uint32_t kPlanScript = 2;    // run by path, not by descri
 inline constexpr std::uint32_t kPlanTerminal = 4;  // descriptor 0 is the controlling terminal to be
 inline constexpr std::uint32_t kPlanLoopback = 8;  // Landlock leaves TCP alone
 inline constexpr std::uint32_t kPlanAllowPtrace = 16;
-inline constexpr std::uint32_t kPlanIdmapped = 32;      // writable sources are mounted with their owner mapped to `uid`
+inline constexpr std::uint32_t kPlanIdmapped = 32;      // binds with kMapOwner
 inline constexpr std::uint32_t kPlanLandlockTier = 64;  // no namespaces: Landlock and the filter on the host's own root
 inline constexpr std::uint32_t kPlanKnownFlags = 127;
 

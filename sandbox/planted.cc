@@ -37,10 +37,20 @@ bool shown(const std::string& place, const std::vector<std::string>& visible) {
   return std::any_of(visible.begin(), visible.end(), [&](const std::string& path) { return lies_within(place, path); });
 }
 
-Result<std::string> make_directory_somewhere(const std::string& name, const std::vector<std::string>& visible) {
+// Every directory on the way lets others through, so that only the view keeps another user out.
+bool open_to_others(const std::string& place) {
+  for (std::string path = place; !path.empty(); path = parent_path(path)) {
+    struct stat found {};
+    if (::stat(path.c_str(), &found) != 0 || (found.st_mode & S_IXOTH) == 0) return false;
+  }
+  return true;
+}
+
+Result<std::string> make_directory_somewhere(const std::string& name, uid_t uid,
+                                             const std::vector<std::string>& visible) {
   int error = EROFS;
   for (const std::string& place : places(::geteuid())) {
-    if (shown(place, visible)) continue;
+    if (shown(place, visible) || (uid != ::geteuid() && !open_to_others(place))) continue;
     std::string path = place + "/" + name;
     if (::mkdir(path.c_str(), 0700) == 0) return path;
     error = errno;
@@ -82,7 +92,7 @@ Result<std::unique_ptr<Planted>> Planted::make(uid_t uid, gid_t gid, const std::
   if (!beside.empty() && uid == ::geteuid() && fits && !shown(beside, visible) && ::mkdir(here.c_str(), 0700) == 0) {
     planted->directory_ = here;
   } else {
-    planted->directory_ = TRY(make_directory_somewhere(name, visible));
+    planted->directory_ = TRY(make_directory_somewhere(name, uid, visible));
   }
   planted->abstract_name_ = name;
   TRY(plant_secret(planted->directory_ + "/secret", uid, gid));

@@ -35,8 +35,8 @@ PlanFields fields_of(const SandboxPlan& plan, const HostFacts& facts, const Plan
   fields.flags = flags_of(plan, script);
   fields.uid = plan.uid;
   fields.gid = plan.gid;
-  fields.shown_uid = plan.shown_uid == kSameId ? plan.uid : plan.shown_uid;
-  fields.shown_gid = plan.shown_gid == kSameId ? plan.gid : plan.shown_gid;
+  fields.shown_uid = shown_uid(plan);
+  fields.shown_gid = shown_gid(plan);
   fields.landlock_abi = facts.landlock_abi;
   fields.pid_max = pid_max_is_ours(facts.kernel) ? plan.limits.processes : 0;
   fields.processes = plan.limits.processes;

@@ -7,11 +7,11 @@
 
 namespace oncelatch::sandbox {
 
-Outcome load_filter(Context&) {
-  struct {
-    unsigned short length;
-    const sock_filter* instructions;
-  } program{kFilterLength, kFilter};
+Outcome load_filter(Context& context) {
+  const WirePlan& plan = *context.plan;
+  const FilterProgram& program = kFilters[filter_variant({.ptrace = has(plan, kPlanAllowPtrace),
+                                                          .landlock_tier = has(plan, kPlanLandlockTier),
+                                                          .host_network = has(plan, kPlanHostNetwork)})];
   long rc = sys::call(__NR_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
   if (rc < 0) return failed(rc, "filter");
   return {};

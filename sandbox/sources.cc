@@ -44,6 +44,7 @@ Result<Source> Sources::keep(Fd descriptor, const std::string& path) {
   Source source;
   source.real_path = TRY(name_of(descriptor.get(), path));
   source.directory = S_ISDIR(found.st_mode);
+  source.owner = found.st_uid;
   source.index = static_cast<std::int32_t>(descriptors_.size());
   descriptors_.push_back(std::move(descriptor));
   return source;

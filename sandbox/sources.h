@@ -6,6 +6,8 @@
 // Ownership: owns the descriptors. Threads: one. Failure: Error naming the path. After fork: allocates.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -19,6 +21,7 @@ namespace oncelatch::sandbox {
 struct Source {
   std::int32_t index = -1;
   bool directory = false;
+  uid_t owner = 0;
   std::string real_path;
 };
 

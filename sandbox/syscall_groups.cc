@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <utility>
 
 namespace oncelatch::sandbox {
 
@@ -18,6 +19,9 @@ using Rules = std::vector<SyscallRule>;
 constexpr std::uint64_t kLow = 0xffffffff;
 constexpr std::uint64_t kOpenCreate = 0100;          // O_CREAT, the same on every architecture here
 constexpr std::uint64_t kOpenTemporary = 020000000;  // __O_TMPFILE
+constexpr std::uint64_t kSocketType = 0xf;           // without SOCK_CLOEXEC and SOCK_NONBLOCK
+constexpr std::uint64_t kPriorityOfUser = 2;         // PRIO_USER
+constexpr std::uint64_t kIoPriorityOfUser = 3;       // IOPRIO_WHO_USER
 
 ArgumentTest is(unsigned argument, std::uint64_t value) {
   return {argument, ArgumentTest::Kind::masked, kLow, value};
@@ -64,6 +68,39 @@ Rules socket_families() {
     rules.push_back({call, {within(0, 0xfffffffc, 12)}});  // 12 to 15
     rules.push_back({call, {above(0, 16)}});
   }
+  rules.push_back({"socketcall", {is(0, SYS_SOCKETPAIR)}});  // its arguments lie in memory
+  return rules;
+}
+
+// Of the internet families streams and datagrams only: with protocol 0 the type alone chooses SCTP or DCCP, which port
+// rules don't know.
+Rules socket_types() {
+  Rules rules;
+  for (std::uint64_t family : words(AF_INET, AF_INET6)) {
+    rules.push_back({"socket", {is(0, family), within(1, kSocketType, SOCK_RAW)}});
+    for (std::uint64_t bit : words(4, 8)) rules.push_back({"socket", {is(0, family), has_bits(1, bit)}});
+  }
+  return rules;
+}
+
+// Landlock knows paths from ABI 9 on, and ports of datagrams from ABI 10; here both are closed for every ABI.
+Rules sockets_without_namespace(bool host_network) {
+  Rules rules{{"socket", {is(0, AF_UNIX)}}};
+  if (host_network) return rules;
+  for (std::uint64_t family : words(AF_INET, AF_INET6))
+    rules.push_back({"socket", {is(0, family), within(1, kSocketType, SOCK_DGRAM)}});
+  return rules;
+}
+
+// Landlock doesn't see limits and priorities that are set for another process of the same user.
+Rules other_process_settings() {
+  Rules rules;
+  for (std::string_view call :
+       {"prlimit64", "sched_setaffinity", "sched_setscheduler", "sched_setparam", "sched_setattr"})
+    rules.push_back({call, {differs(0, 0)}});
+  for (std::string_view call : {"setpriority", "ioprio_set"}) rules.push_back({call, {differs(1, 0)}});
+  rules.push_back({"setpriority", {is(0, kPriorityOfUser)}});
+  rules.push_back({"ioprio_set", {is(0, kIoPriorityOfUser)}});
   return rules;
 }
 
@@ -127,7 +164,28 @@ Rules terminal_input() {
   return rules;
 }
 
-std::vector<SyscallGroup> build() {
+// Added where no namespace hides the host.
+std::vector<SyscallGroup> groups_without_namespaces(const FilterVariant& variant) {
+  return {
+      {"sockets-on-host", "no unix socket but a pair of its own; datagrams only with the host's network", EPERM,
+       sockets_without_namespace(variant.host_network)},
+      {"shared-memory", "shared memory, semaphores and queues of the user's other processes", ENOSYS,
+       always({"shmget", "shmat", "shmctl", "shmdt", "semget", "semop", "semctl", "semtimedop", "semtimedop_time64",
+               "msgget", "msgsnd", "msgrcv", "msgctl", "mq_open", "mq_unlink", "ipc"})},
+      {"other-settings", "limits and priorities of the user's other processes", EPERM, other_process_settings()},
+      {"attributes", "extended attributes, which Landlock doesn't see", EOPNOTSUPP,
+       always({"setxattr", "lsetxattr", "fsetxattr", "removexattr", "lremovexattr", "fremovexattr"})},
+  };
+}
+
+Rules other_processes(bool ptrace) {
+  Rules rules = always({"process_vm_readv", "process_vm_writev", "kcmp", "pidfd_getfd", "move_pages", "migrate_pages",
+                        "process_mrelease"});
+  if (!ptrace) rules.push_back({"ptrace", {}});
+  return rules;
+}
+
+std::vector<SyscallGroup> common_groups(const FilterVariant& variant) {
   return {
       {"mount", "the view of the filesystem stays as it was built", EPERM,
        always({"mount", "umount", "umount2", "pivot_root", "chroot"})},
@@ -140,8 +198,7 @@ std::vector<SyscallGroup> build() {
       {"io-uring", "a second way to make system calls, past any filter", ENOSYS,
        always({"io_uring_setup", "io_uring_enter", "io_uring_register"})},
       {"other-processes", "memory, descriptors and registers of other processes", EPERM,
-       always({"ptrace", "process_vm_readv", "process_vm_writev", "kcmp", "pidfd_getfd", "move_pages", "migrate_pages",
-               "process_mrelease"})},
+       other_processes(variant.ptrace)},
       {"process-madvise", "advice about the memory of other processes", ENOSYS, always({"process_madvise"})},
       {"keys", "key rings are shared with the user's session", EPERM, always({"add_key", "request_key", "keyctl"})},
       {"kernel-programs", "code and counters inside the kernel", EPERM,
@@ -164,6 +221,7 @@ std::vector<SyscallGroup> build() {
       {"terminal-input", "typing into a terminal, consoles, line disciplines", EPERM, terminal_input()},
       {"memory-map", "rewriting what /proc says of a process", EPERM, {{"prctl", {is(0, PR_SET_MM)}}}},
       {"socket-families", "only unix, internet and route sockets", EPERM, socket_families()},
+      {"socket-types", "of the internet only streams and datagrams", EPERM, socket_types()},
       {"socket-protocols", "no MPTCP, raw or other protocols that port rules don't know", EPERM, socket_protocols()},
       {"fast-open", "no connection made by sending, past the port rules", EPERM, fast_open()},
       {"set-id", "files that would run as somebody else later", EPERM, set_id_bits()},
@@ -173,8 +231,10 @@ std::vector<SyscallGroup> build() {
 
 }  // namespace
 
-const std::vector<SyscallGroup>& syscall_groups() {
-  static const std::vector<SyscallGroup> groups = build();
+std::vector<SyscallGroup> syscall_groups(const FilterVariant& variant) {
+  std::vector<SyscallGroup> groups = common_groups(variant);
+  if (!variant.landlock_tier) return groups;
+  for (SyscallGroup& group : groups_without_namespaces(variant)) groups.push_back(std::move(group));
   return groups;
 }
 

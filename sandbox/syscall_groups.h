@@ -1,7 +1,7 @@
 // What the filter refuses, as data: groups with the reason and the errno, like systemd's system call sets.
 // sandbox/filter_gen.cc makes the filter of it at build time; nothing here is in the programs that ship.
 //
-//   for (const SyscallGroup& group : syscall_groups()) print(group.name, group.help);
+//   for (const SyscallGroup& group : syscall_groups({})) print(group.name, group.help);
 //
 // Names are libseccomp's; one that an architecture lacks is skipped there. Arguments are compared in their low 32 bits,
 // as the kernel uses them (a 64-bit compare is passed by TIOCSTI | 1 << 32). Ownership, threads, failure: constants.
@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <string_view>
 #include <vector>
+
+#include "sandbox/filter_variant.h"
 
 namespace oncelatch::sandbox {
 
@@ -38,7 +40,8 @@ struct SyscallGroup {
   std::vector<SyscallRule> rules;
 };
 
-[[nodiscard]] const std::vector<SyscallGroup>& syscall_groups();
+// A group without rules has none in this variant.
+[[nodiscard]] std::vector<SyscallGroup> syscall_groups(const FilterVariant& variant);
 
 // Beyond what libseccomp 2.5 can name or say (filter_gen.cc puts them before its program).
 inline constexpr std::uint32_t kNewestKnownSyscall = 462;  // mseal; anything newer, up to kFirstPrivateSyscall: ENOSYS

@@ -34,6 +34,7 @@ struct BindOptions {
   bool read_only = false;
   bool executable = true;
   bool directory = false;
+  bool map_owner = false;
 };
 
 class View {

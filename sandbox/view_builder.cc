@@ -38,6 +38,22 @@ void add_system(View& view, const SandboxPlan& plan) {
   }
 }
 
+bool system_place(const std::string& path) {
+  auto below = [&](const char* place) { return lies_within(path, place); };
+  constexpr const char* kSystem[] = {"/etc",   "/usr",    "/var", "/run",  "/boot", "/lib",  "/lib32",
+                                     "/lib64", "/libx32", "/bin", "/sbin", "/dev",  "/proc", "/sys"};
+  constexpr const char* kOthers[] = {"/var/tmp", "/run/user", "/dev/shm"};
+  if (std::any_of(std::begin(kOthers), std::end(kOthers), below)) return false;
+  return path == "/" || std::any_of(std::begin(kSystem), std::end(kSystem), below);
+}
+
+// Everything that has the plan's owner or was named for writing. Of the system's own directories, given to read, only
+// what everybody may read: root's session shows no more of them (/etc/shadow) than anybody's.
+bool maps_owner(const SandboxPlan& plan, const Source& source, bool read_only) {
+  bool system = read_only && source.directory && source.owner == 0 && system_place(source.real_path);
+  return plan.idmapped && !system;
+}
+
 Rights rights_of(const Bind& bind) {
   if (bind.access == Access::read_only) return bind.executable ? Rights::read_execute : Rights::read;
   return bind.executable ? Rights::read_write_execute : Rights::read_write;
@@ -49,8 +65,8 @@ Status ViewBuilder::build() {
   add_system(view_, plan_);
   add_etc(view_, {.user = account_.name,
                   .home = plan_.home_inside,
-                  .uid = plan_.shown_uid == kSameId ? plan_.uid : plan_.shown_uid,
-                  .gid = plan_.shown_gid == kSameId ? plan_.gid : plan_.shown_gid,
+                  .uid = shown_uid(plan_),
+                  .gid = shown_gid(plan_),
                   .host_network = plan_.network == Network::ports});
   TRY(add_home());
   for (const Bind& bind : plan_.binds) TRY(add_bind(bind));
@@ -66,7 +82,8 @@ Status ViewBuilder::add_home() {
   Source home = TRY(sources.open_path(plan_.home));
   if (!home.directory) return fail_errno("sandbox", plan_.home, ENOTDIR);
   visible_.push_back(home.real_path);
-  view_.bind_source(home.index, plan_.home_inside, {.directory = true}, Rights::read_write_execute);
+  view_.bind_source(home.index, plan_.home_inside, {.directory = true, .map_owner = maps_owner(plan_, home, false)},
+                    Rights::read_write_execute);
   return {};
 }
 
@@ -75,8 +92,11 @@ Status ViewBuilder::add_bind(const Bind& bind) {
   if (!source && bind.optional && source.error().errno_value == ENOENT) return {};
   Source opened = TRY(std::move(source));
   visible_.push_back(opened.real_path);
-  BindOptions options{
-      .read_only = bind.access == Access::read_only, .executable = bind.executable, .directory = opened.directory};
+  bool read_only = bind.access == Access::read_only;
+  BindOptions options{.read_only = read_only,
+                      .executable = bind.executable,
+                      .directory = opened.directory,
+                      .map_owner = maps_owner(plan_, opened, read_only)};
   view_.bind_source(opened.index, bind.target, options, rights_of(bind));
   return {};
 }
@@ -87,7 +107,8 @@ Status ViewBuilder::add_workspace() {
   if (::getuid() != plan_.uid) homes.push_back(account_of(::getuid()).home);
   TRY(check_workspace(plan_, workspace_, homes));
   visible_.push_back(workspace_.real_path);
-  view_.bind_source(workspace_.index, plan_.workspace, {.directory = true}, Rights::read_write_execute);
+  view_.bind_source(workspace_.index, plan_.workspace,
+                    {.directory = true, .map_owner = maps_owner(plan_, workspace_, false)}, Rights::read_write_execute);
   return {};
 }
 

@@ -22,7 +22,7 @@ namespace oncelatch::sandbox {
 
 class ViewBuilder {
  public:
-  explicit ViewBuilder(const SandboxPlan& plan) : plan_(plan), account_(account_of(plan.uid)) {}
+  explicit ViewBuilder(const SandboxPlan& plan) : plan_(plan), account_(account_of(shown_uid(plan))) {}
 
   [[nodiscard]] Status build();
   [[nodiscard]] Result<std::vector<ViewEntry>> entries() { return view_.finish(); }

@@ -65,6 +65,20 @@ int seize(const std::string& pid) {
   return error_of(::ptrace(PTRACE_SEIZE, pid_of(pid), nullptr, nullptr));
 }
 
+// Of a child of its own, as a debugger or LeakSanitizer does.
+int trace_child(const std::string&) {
+  pid_t child = ::fork();
+  if (child == 0) {
+    ::pause();
+    ::_exit(0);
+  }
+  int error = error_of(::ptrace(PTRACE_SEIZE, child, nullptr, nullptr));
+  ::kill(child, SIGKILL);
+  int status = 0;
+  ::waitpid(child, &status, __WALL);
+  return error;
+}
+
 int unshare_user(const std::string&) {
   return error_of(::unshare(CLONE_NEWUSER));
 }
@@ -153,6 +167,7 @@ const Named kProcessAttempts[] = {
     {"ptrace-me", trace_me},
     {"ptrace-attach", attach},
     {"ptrace-seize", seize},
+    {"ptrace-child", trace_child},
     {"unshare-user", unshare_user},
     {"unshare-mount", unshare_mount},
     {"unshare-all", unshare_all},

@@ -31,6 +31,11 @@ Fd listen_at(const std::string& name, bool abstract) {
   return fd;
 }
 
+uid_t owner_for(Launch launch) {
+  if (launch == Launch::root_as_root || launch == Launch::root_mapped) return 0;
+  return ::geteuid() == 0 ? kOrdinaryUser : ::geteuid();
+}
+
 }  // namespace
 
 std::string launch_name(const testing::TestParamInfo<Launch>& info) {
@@ -39,6 +44,8 @@ std::string launch_name(const testing::TestParamInfo<Launch>& info) {
       return "root_as_root";
     case Launch::root_as_user:
       return "root_as_user";
+    case Launch::root_mapped:
+      return "root_mapped";
     case Launch::user:
       return "user";
   }
@@ -47,7 +54,7 @@ std::string launch_name(const testing::TestParamInfo<Launch>& info) {
 
 std::vector<Launch> possible_launches() {
   if (::geteuid() != 0) return {Launch::user};
-  return {Launch::root_as_root, Launch::root_as_user, Launch::user};
+  return {Launch::root_as_root, Launch::root_as_user, Launch::root_mapped, Launch::user};
 }
 
 std::map<std::string, std::string> Seen::verdicts() const {
@@ -73,8 +80,9 @@ Seen run_program(const Spawn& spawn) {
   return {output->status.shell_code(), output->out, output->err};
 }
 
-Lab::Lab(Launch launch) : launch_(launch) {
-  uid_ = launch == Launch::root_as_root ? 0 : (::geteuid() == 0 ? kOrdinaryUser : ::geteuid());
+Lab::Lab(Launch launch) : Lab(launch, owner_for(launch)) {}
+
+Lab::Lab(Launch launch, uid_t owner) : launch_(launch), uid_(owner) {
   char name[] = "/var/tmp/oncelatch-lab-XXXXXX";
   base_ = ::mkdtemp(name);
   ::chmod(base_.c_str(), 0755);
@@ -123,7 +131,9 @@ void Lab::make_directory(const std::string& name) const {
 std::vector<std::string> Lab::command(const std::vector<std::string>& options,
                                       const std::vector<std::string>& program) const {
   std::vector<std::string> words = {"sandbox_runner"};
-  if (::geteuid() == 0) {
+  if (launch_ == Launch::root_mapped) {
+    words.push_back("--as-root-mapped");
+  } else if (::geteuid() == 0) {
     words.push_back(launch_ == Launch::user ? "--become" : "--uid");
     words.push_back(std::to_string(uid_));
   }

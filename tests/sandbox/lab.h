@@ -1,5 +1,5 @@
 // A made-up host for the sandbox's tests: a workspace, and beside it what must stay out of reach. Runs programs in
-// sandboxes of three kinds of launch.
+// sandboxes of four kinds of launch.
 //
 //   Lab lab(Launch::root_as_user);
 //   Seen seen = lab.run({"/bin/sh", "-c", "echo hi"});
@@ -23,6 +23,7 @@ namespace oncelatch::sandbox {
 enum class Launch {
   root_as_root,  // kernel uid 0 inside
   root_as_user,  // root gives itself up
+  root_mapped,   // root's workspace under a kernel user of its own
   user,          // an ordinary user launches
 };
 [[nodiscard]] std::string launch_name(const testing::TestParamInfo<Launch>& info);
@@ -43,6 +44,7 @@ struct Seen {
 class Lab {
  public:
   explicit Lab(Launch launch);
+  Lab(Launch launch, uid_t owner);  // of the workspace and what lies outside
   ~Lab();
   Lab(const Lab&) = delete;
   Lab& operator=(const Lab&) = delete;

@@ -121,7 +121,7 @@ TEST(PlanWire, BadFieldsAreRefused) {
       [](PlanFields& f) { f.entries[0].target = "/a/./b"; },
       [](PlanFields& f) { f.entries[0].target = "/" + std::string(5000, 'x'); },
       [](PlanFields& f) { f.entries[0].mode = 010000; },
-      [](PlanFields& f) { f.entries[0].flags = 16; },
+      [](PlanFields& f) { f.entries[0].flags = 32; },
       [](PlanFields& f) { f.entries[0].source = 0; },
       [](PlanFields& f) { f.entries[0].kind = static_cast<EntryKind>(kEntryKinds); },
       [](PlanFields& f) { f.entries[0].rights = static_cast<Rights>(kRightsKinds); },

@@ -1,5 +1,7 @@
 // What prepare() refuses, each with a clear error and before anything is started.
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -153,6 +155,7 @@ TEST_F(Prepare, Numbers) {
   refuses([](SandboxPlan& p) { p.limits.processes = 0; }, EINVAL, "limits");
   refuses([](SandboxPlan& p) { p.connect_ports.assign(65, 1); }, E2BIG, "ports");
   if (::geteuid() != 0) refuses([](SandboxPlan& p) { p.uid = 0; }, EPERM, "uid");
+  refuses([](SandboxPlan& p) { p.idmapped = true; }, EINVAL, "uid");
 }
 
 // What is planted goes with the session's directory when nobody is left to remove it.
@@ -176,6 +179,24 @@ TEST(PlantedTargets, LieBesideTheHomeWhereTheSandboxedUserCouldReachThem) {
   ASSERT_TRUE(shown) << shown.error().message();
   EXPECT_NE((*shown)->directory(), session + "/probe") << "never where the sandbox shows it";
   EXPECT_EQ(::rmdir(session.c_str()), 0);
+}
+
+// Otherwise the self-test's failure to read it would prove a mode and not the view.
+TEST(PlantedTargets, CanBeReadByTheSandboxedUserOutside) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root plants for somebody else";
+  constexpr uid_t kUser = 0x70001234;
+  Result<std::unique_ptr<Planted>> planted = Planted::make(kUser, kUser, {}, {});
+  ASSERT_TRUE(planted) << planted.error().message();
+  std::string secret = (*planted)->directory() + "/secret";
+  pid_t child = ::fork();
+  if (child == 0) {
+    bool reads = ::setresgid(kUser, kUser, kUser) == 0 && ::setresuid(kUser, kUser, kUser) == 0 &&
+                 ::open(secret.c_str(), O_RDONLY | O_CLOEXEC) >= 0;
+    ::_exit(reads ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0) << secret;
 }
 
 TEST(Companion, MissingOneIsNamed) {

@@ -1,7 +1,7 @@
 // A launcher reduced to the sandbox, for tests: options, then the program.
 //
 //   sandbox_runner --workspace DIR [--become UID] [--uid UID] [--bind SOURCE:TARGET:ro|rw] [--hide PATH] [--protect
-//   PATH] ...
+//   PATH] [--as-root-mapped] ...
 //                  PROGRAM ARGUMENT...
 //
 // Exit code: the program's (128+n for a signal); 99 and "refused ERRNO-NAME message" on stderr where the sandbox
@@ -17,6 +17,7 @@
 #include <cstring>
 
 #include "sandbox/enter.h"
+#include "sandbox/identity.h"
 #include "verify/verify_file.h"
 
 namespace oncelatch::sandbox {
@@ -32,6 +33,7 @@ struct Options {
   bool quick = false;
   bool leak = false;
   bool announce = false;
+  bool choose_identity = false;
   int close_lifeline_after = -1;  // milliseconds
   std::string program;
   int first_argument = 0;
@@ -61,6 +63,7 @@ bool take_flag(Options& options, const std::string& name) {
   if (name == "--quick") return options.quick = true;
   if (name == "--leak") return options.leak = true;
   if (name == "--announce") return options.announce = true;
+  if (name == "--as-root-mapped") return options.choose_identity = true;
   if (name == "--host-network") options.plan.network = Network::ports;
   if (name == "--loopback") options.plan.network = Network::loopback;
   if (name == "--host-network" || name == "--loopback") return true;
@@ -115,6 +118,21 @@ void leak_descriptors() {
   ::dup2(::open("/etc/passwd", O_RDONLY), 200);
 }
 
+// As the launcher does; the loss goes to stderr.
+void take_identity(SandboxPlan& plan) {
+  std::vector<std::string> writable;
+  if (!plan.home.empty()) writable.push_back(plan.home);
+  for (const Bind& bind : plan.binds)
+    if (bind.access == Access::read_write) writable.push_back(bind.source);
+  Identity identity = choose_identity(plan.workspace, writable);
+  plan.uid = identity.uid;
+  plan.gid = identity.gid;
+  plan.shown_uid = identity.shown_uid;
+  plan.shown_gid = identity.shown_gid;
+  plan.idmapped = identity.idmapped;
+  if (!identity.loss.empty()) std::fprintf(stderr, "loss %s\n", identity.loss.c_str());
+}
+
 int supervise(Confined confined, const Options& options) {
   for (const SelfTestResult& result : confined.self_test)
     if (options.show_self_test)
@@ -136,6 +154,7 @@ int run(int argc, char** argv) {
   Options options = parse(argc, argv);
   SandboxPlan& plan = options.plan;
   if (plan.argv.empty()) return 2;
+  if (options.choose_identity) take_identity(plan);
   if (plan.program_inside.empty()) plan.program_inside = plan.argv[0];
   Result<VerifiedArtifact> artifact =
       verify::verify_file(options.program.empty() ? plan.argv[0] : options.program, std::nullopt);

@@ -202,6 +202,8 @@ std::vector<Verdict> sockets() {
       {"E099 E100", "abstract={abstract}", {"ECONNREFUSED", "EPERM"}},
       {"E070", "socket=2:1:262", kFilter},  // MPTCP
       {"E070", "socket=2:3:1", kFilter},    // raw
+      {"E070", "socket=2:5", kFilter},      // SCTP, chosen by the type
+      {"E070", "socket=10:6", kFilter},     // DCCP, chosen by the type
       {"E070", "socket=16:3:9", kFilter},   // netlink audit
       {"E070", "socket=16:3:15", kFilter},  // netlink uevent
       {"", "tcp=80", {"EACCES", "ECONNREFUSED"}},
@@ -294,6 +296,20 @@ TEST(VerdictTable, NamesOnlyCasesOfTheCatalogue) {
   }
   std::printf("cases of the sandbox core covered by this table: %zu of %zu\n", covered.size(), core.size());
   EXPECT_GE(covered.size(), 35U);
+}
+
+// Debuggers and LeakSanitizer: children of its own, and nothing else of that group.
+TEST_P(Verdicts, PtraceOfItsOwnChildrenWhereAllowed) {
+  REQUIRE_CONFINEMENT();
+  Lab lab(GetParam());
+  std::vector<std::string> words = {"ptrace-child", "ptrace-seize=1", "ptrace-attach=1", "vm-read=1", "kcmp=1"};
+  std::map<std::string, std::string> allowed = lab.attempts(words, {"--ptrace"});
+  EXPECT_EQ(allowed["ptrace-child"], "OK");
+  for (const std::string& word : words) {
+    if (word == "ptrace-child") continue;
+    EXPECT_EQ(allowed[word], "EPERM") << word;
+  }
+  EXPECT_EQ(lab.attempts({"ptrace-child"})["ptrace-child"], "EPERM");
 }
 
 // Every layer of the self-test is there, and each refused.

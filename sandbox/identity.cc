@@ -1,0 +1,117 @@
+#include "sandbox/identity.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/mount.h>
+#include <pwd.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/fd.h"
+#include "sandbox/idmap.h"
+
+namespace oncelatch::sandbox {
+
+namespace {
+
+// systemd's table of user ids calls 0x70000000 to 0x7fffffff unused; subordinate ranges and containers lie below.
+constexpr std::uint32_t kFirstUser = 0x70000000;
+constexpr std::uint32_t kProcessBits = 22;  // kernel: the largest pid_max
+constexpr std::uint32_t kRandomBits = 6;    // two pid namespaces, two sandboxes of one launcher
+constexpr int kAttempts = 16;
+
+std::uint32_t unused_user() {
+  std::uint32_t user = kFirstUser;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    std::uint32_t random = 0;
+    if (::getrandom(&random, sizeof random, 0) != static_cast<ssize_t>(sizeof random)) random = 0;
+    user = kFirstUser | (random & ((1U << kRandomBits) - 1)) << kProcessBits |
+           (static_cast<std::uint32_t>(::getpid()) & ((1U << kProcessBits) - 1));
+    if (::getpwuid(user) == nullptr && ::getgrgid(user) == nullptr) break;
+  }
+  return user;
+}
+
+// The change of user alone, in a child that is then gone.
+int become_error(uid_t uid, gid_t gid) {
+  pid_t child = ::fork();
+  if (child < 0) return errno;
+  if (child == 0) {
+    bool done = ::syscall(SYS_setgroups, 0, nullptr) == 0 && ::syscall(SYS_setresgid, gid, gid, gid) == 0 &&
+                ::syscall(SYS_setresuid, uid, uid, uid) == 0;
+    ::_exit(done ? 0 : errno);
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0)
+    if (errno != EINTR) return errno;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : EFAULT;
+}
+
+// Mounts one path as the exec path will, without attaching it anywhere.
+int map_error(const std::string& path, Owner inside) {
+  Fd source(::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  if (!source) return errno;
+  Owner owner;
+  if (long rc = owner_of(source.get(), owner); rc < 0) return static_cast<int>(-rc);
+  constexpr unsigned kFlags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE;
+  Fd mount(static_cast<int>(::syscall(SYS_open_tree, source.get(), "", kFlags)));
+  if (!mount) return errno;
+  long mapping = mapping_namespace(owner, inside);
+  if (mapping < 0) return static_cast<int>(-mapping);
+  Fd owners(static_cast<int>(mapping));
+  long rc = map_mount(mount.get(), owners.get(), true);
+  return rc < 0 ? static_cast<int>(-rc) : 0;
+}
+
+// Empty where the mapped identity works.
+std::string mapping_fault(const std::string& workspace, const std::vector<std::string>& writable, Owner inside) {
+  if (int error = become_error(inside.uid, inside.gid); error != 0)
+    return std::string("another user can't be taken: ") + std::strerror(error);
+  std::vector<std::string> paths = {workspace};
+  paths.insert(paths.end(), writable.begin(), writable.end());
+  for (const std::string& path : paths)
+    if (int error = map_error(path, inside); error != 0)
+      return path + " can't be mounted with mapped owners: " + std::strerror(error);
+  return {};
+}
+
+Identity same(uid_t uid, gid_t gid) {
+  return {.uid = uid, .gid = gid, .shown_uid = uid, .shown_gid = gid, .idmapped = false, .loss = {}};
+}
+
+Identity root_itself(const Owner& owner, const std::string& fault) {
+  Identity identity = same(0, ::getegid());
+  identity.loss =
+      "the program runs as this machine's root without capabilities, so files of the host's root that are "
+      "in view stay root's (" +
+      fault + ")";
+  if (owner.uid != 0)
+    identity.loss += "; the workspace belongs to user " + std::to_string(owner.uid) +
+                     ", so only what its mode gives to others can be written";
+  return identity;
+}
+
+}  // namespace
+
+Identity choose_identity(const std::string& workspace, const std::vector<std::string>& writable) {
+  if (::geteuid() != 0) return same(::geteuid(), ::getegid());
+  struct stat found {};
+  if (::lstat(workspace.c_str(), &found) != 0) return root_itself({}, workspace + ": " + std::strerror(errno));
+  Owner owner{found.st_uid, found.st_gid};
+  std::uint32_t user = unused_user();
+  std::string fault = mapping_fault(workspace, writable, {user, user});
+  if (fault.empty())
+    return {.uid = user, .gid = user, .shown_uid = owner.uid, .shown_gid = owner.gid, .idmapped = true, .loss = {}};
+  if (owner.uid == 0) return root_itself(owner, fault);
+  int error = become_error(owner.uid, owner.gid);
+  if (error == 0) return same(owner.uid, owner.gid);
+  return root_itself(owner, fault);
+}
+
+}  // namespace oncelatch::sandbox
