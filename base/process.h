@@ -8,7 +8,8 @@
 // Ownership: Process owns its pidfd; a child still running when it is destroyed is killed and reaped (nothing is left
 // behind) unless detach() was called. Threads: one Process, one thread. Failure: start() returns the child's own stage
 // and errno (a close-on-exec status pipe tells set-up failures apart from the program's). Descriptors not in `keep` are
-// closed. After fork: the child runs only async-signal-safe calls on prepared data.
+// closed. After fork: the child runs only async-signal-safe calls on prepared data; it borrows our memory until its
+// exec (vfork), so the calling thread stands still for that long.
 #pragma once
 
 #include <sys/types.h>
@@ -38,6 +39,7 @@ struct Spawn {
   std::string directory;                 // chdir; empty: unchanged
   std::map<int, int> keep;               // child's number -> our descriptor; 0, 1, 2 not named become /dev/null
   int executable_fd = -1;                // when >= 0: execveat(fd, "", AT_EMPTY_PATH) instead of path
+  std::vector<int> enroll;               // cgroup.procs files, open for writing: the child enters these groups first
   bool new_session = false;              // setsid
   bool die_with_parent = false;          // PR_SET_PDEATHSIG SIGKILL (parent = the calling thread)
 };

@@ -19,6 +19,12 @@ namespace {
   ::_exit(127);
 }
 
+// "0" is the writing process.
+void enter_groups(const ChildPlan& plan) {
+  for (std::size_t i = 0; i < plan.enroll_count; ++i)
+    if (::write(plan.enroll[i], "0", 1) != 1) report(plan, ChildStage::groups, errno);
+}
+
 void move_above(const ChildPlan& plan, int& fd) {
   if (fd < 0) return;
   int copy = ::fcntl(fd, F_DUPFD_CLOEXEC, plan.first_free);
@@ -59,6 +65,8 @@ void tie_to_parent(const ChildPlan& plan) {
 
 const char* child_stage_name(ChildStage stage) {
   switch (stage) {
+    case ChildStage::groups:
+      return "entering the control group";
     case ChildStage::session:
       return "setsid";
     case ChildStage::parent_death:
@@ -77,6 +85,7 @@ const char* child_stage_name(ChildStage stage) {
 
 void run_child(ChildPlan& plan) {
   if (plan.die_with_parent) tie_to_parent(plan);
+  enter_groups(plan);
   if (plan.new_session && ::setsid() < 0) report(plan, ChildStage::session, errno);
   place_descriptors(plan);
   if (plan.directory != nullptr && ::chdir(plan.directory) != 0) report(plan, ChildStage::directory, errno);

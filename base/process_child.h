@@ -1,20 +1,22 @@
-// What a new child does between fork and exec: only async-signal-safe calls on data made before the fork.
+// What a new child does between vfork and exec: only async-signal-safe calls on data made before.
 //
 //   ChildPlan plan = ...;                       // in the parent
-//   if (fork() == 0) run_child(plan);           // does not return
+//   if (vfork() == 0) run_child(plan);          // does not return
 //
-// Ownership: points into the parent's data, which the child sees as its own copy. Threads: none in the child.
+// Ownership: points into the parent's data, which the child shares: what it changes is the plan itself, so a plan
+// serves one child. Threads: none in the child.
 // Failure: {stage, errno} on the status pipe, exit code 127. After fork: made for it. Internal to base/.
 #pragma once
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 namespace oncelatch {
 
-enum class ChildStage : std::int32_t { session, parent_death, descriptors, directory, signals, execute };
+enum class ChildStage : std::int32_t { groups, session, parent_death, descriptors, directory, signals, execute };
 
 // Text for the error message.
 [[nodiscard]] const char* child_stage_name(ChildStage stage);
@@ -35,6 +37,8 @@ struct ChildPlan {
   char* const* environment = nullptr;
   const char* directory = nullptr;  // nullptr: unchanged
   std::vector<Descriptor> descriptors;
+  const int* enroll = nullptr;  // descriptors of cgroup.procs
+  std::size_t enroll_count = 0;
   int first_free = 3;  // above every `number`
   int executable_fd = -1;
   int status_fd = -1;

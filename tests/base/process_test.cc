@@ -166,6 +166,48 @@ TEST(Process, SignalMaskAndDispositionsAreReset) {
   EXPECT_EQ(::sigismember(&now, SIGUSR2), 0);
 }
 
+// The child writes "0" into each before anything else; one that takes no writing stops the start.
+TEST(Process, EntersGroupsFirst) {
+  Ends first = make_pipe();
+  Ends second = make_pipe();
+  Spawn spawn = shell("exit 7");
+  spawn.enroll = {first.write.get(), second.write.get()};
+  EXPECT_EQ(run(spawn).code, 7);
+  first.write.reset();
+  second.write.reset();
+  EXPECT_EQ(*read_whole(first.read.get(), "first", 10), "0");
+  EXPECT_EQ(*read_whole(second.read.get(), "second", 10), "0");
+  spawn.enroll = {first.read.get()};
+  Result<Process> refused = start(spawn);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().errno_value, EBADF);
+  EXPECT_THAT(refused.error().message(), testing::HasSubstr("entering the control group"));
+  spawn.enroll = {-1};
+  EXPECT_FALSE(start(spawn));
+}
+
+int handled = 0;
+
+// The child shares our memory until its exec: handlers, mask and descriptors of ours must come out as they were.
+TEST(Process, LeavesTheCallersStateAlone) {
+  struct sigaction mine {};
+  mine.sa_handler = [](int) { ++handled; };
+  struct sigaction before {};
+  ASSERT_EQ(::sigaction(SIGUSR1, &mine, &before), 0);
+  Fd zero(::open("/dev/zero", O_RDONLY));
+  int flags = ::fcntl(zero.get(), F_GETFD);
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_EQ(run(shell("kill -TERM $$")).code, SIGTERM);
+    Spawn missing = shell("");
+    missing.path = "/nonexistent";
+    EXPECT_FALSE(start(missing));
+  }
+  ::raise(SIGUSR1);
+  EXPECT_EQ(handled, 1);
+  EXPECT_EQ(::fcntl(zero.get(), F_GETFD), flags);
+  ::sigaction(SIGUSR1, &before, nullptr);
+}
+
 TEST(Process, RunsADescriptor) {
   Fd program(::open("/bin/sh", O_RDONLY | O_CLOEXEC));
   Spawn spawn = shell("exit 5");
