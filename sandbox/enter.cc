@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -137,6 +139,14 @@ void hand_over(int fd, uid_t uid, gid_t gid) {
   if (place.f_type == PIPEFS_MAGIC || place.f_type == DEVPTS_SUPER_MAGIC) (void)!::fchown(fd, uid, gid);
 }
 
+// The group's, or one that nobody writes to: the first process inside polls this number in any case.
+Result<Fd> memory_event(const Cgroup& group) {
+  int kept = group.memory_event();
+  Fd event(kept >= 0 ? ::fcntl(kept, F_DUPFD_CLOEXEC, 3) : ::eventfd(0, EFD_CLOEXEC));
+  if (!event) return fail_errno("sandbox", "memory event", errno);
+  return event;
+}
+
 Spawn exec_path(std::string path, const Streams& streams) {
   Spawn spawn{};
   spawn.path = std::move(path);
@@ -170,10 +180,14 @@ Result<Confined> enter(PreparedSandbox prepared, const Streams& streams) {
   spawn.keep[kStatusDescriptor] = status.write.get();
   spawn.keep[kLifelineDescriptor] = lifeline.read.get();
   spawn.keep[kLimitDescriptor] = limit.write.get();
+  Fd event = TRY(memory_event(prepared.group_));
+  spawn.keep[kMemoryDescriptor] = event.get();
+  spawn.enroll = prepared.group_.enroll();
   spawn.keep[kProgramDescriptor] = prepared.program_.get();
   int number = kFirstSource;
   for (const Fd& source : prepared.sources_) spawn.keep[number++] = source.get();
   Confined confined;
+  confined.group = std::move(prepared.group_);
   confined.process = TRY(start(spawn));
   confined.lifeline = std::move(lifeline.write);
   confined.limit = std::move(limit.read);
@@ -184,6 +198,19 @@ Result<Confined> enter(PreparedSandbox prepared, const Streams& streams) {
   if (!told.ready) return fail("sandbox", "start", "the set-up was killed", "check the kernel log for the reason");
   confined.self_test = std::move(told.self_test);
   return confined;
+}
+
+LimitHit limit_hit(const Confined& confined, const ExitStatus& status) {
+  constexpr int kKilled = 128 + SIGKILL;
+  constexpr int kFileTooLarge = 128 + SIGXFSZ;
+  if (status.shell_code() == kFileTooLarge) return LimitHit::file_size;
+  if (status.shell_code() != kKilled) return LimitHit::none;
+  LimitHit told = LimitHit::none;
+  pollfd entry{confined.limit.get(), POLLIN, 0};
+  bool readable = ::poll(&entry, 1, 0) == 1 && (entry.revents & POLLIN) != 0;
+  if (readable && ::read(confined.limit.get(), &told, sizeof told) != sizeof told) told = LimitHit::none;
+  if (told == LimitHit::memory || told == LimitHit::processes) return told;
+  return confined.group.ran_out_of_memory() ? LimitHit::memory : LimitHit::none;
 }
 
 Result<std::string> find_companion(const std::string& name) {

@@ -4,6 +4,7 @@
 //   PreparedSandbox prepared = TRY(prepare(plan, artifact, host_facts));
 //   Confined confined = TRY(enter(std::move(prepared), streams));
 //   ExitStatus status = TRY(confined.process.wait(...));   // the program's own code; 128+n for a signal
+//   LimitHit hit = limit_hit(confined, status);            // why it was ended, where a limit did it
 //
 // Ownership: PreparedSandbox owns its descriptors, Confined owns the process and the lifeline: when the lifeline's last
 // holder ends (also by SIGKILL) everything inside dies. Threads: one. Failure: stage, object, errno of the step that
@@ -19,8 +20,10 @@
 #include "base/fd.h"
 #include "base/process.h"
 #include "base/result.h"
+#include "sandbox/cgroup.h"
 #include "sandbox/host_facts.h"
 #include "sandbox/plan.h"
+#include "sandbox/stage.h"
 
 namespace oncelatch::sandbox {
 
@@ -39,6 +42,7 @@ class PreparedSandbox {
   Fd message_;               // memfd: the serialised plan, sealed by enter()
   std::vector<Fd> sources_;  // O_PATH descriptors of mounts, in the plan's order
   Fd program_;
+  Cgroup group_;
   uid_t uid_ = 0;
   gid_t gid_ = 0;
   std::unique_ptr<Planted> planted_;  // what the self-test must not reach; removed when enter() returns
@@ -63,6 +67,7 @@ struct SelfTestResult {
 };
 
 struct Confined {
+  Cgroup group;     // first, so that it is removed last
   Process process;  // the outer oncelatch-exec; its exit code is the program's
   Fd lifeline;      // closing it ends everything inside
   Fd limit;         // the first process inside writes here which limit it enforced
@@ -70,6 +75,10 @@ struct Confined {
 };
 
 [[nodiscard]] Result<Confined> enter(PreparedSandbox prepared, const Streams& streams);
+
+// Which limit ended it, once the process has been waited for. Memory and processes end everything inside with 137;
+// file_size is the program's own SIGXFSZ (153).
+[[nodiscard]] LimitHit limit_hit(const Confined& confined, const ExitStatus& status);
 
 // Path of oncelatch-exec beside the running program (same directory, or ../libexec/oncelatch).
 [[nodiscard]] Result<std::string> find_companion(const std::string& name);

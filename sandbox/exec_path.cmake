@@ -8,6 +8,7 @@ add_freestanding_program(oncelatch_exec oncelatch-exec SOURCES
   execute.cc
   idmap.cc
   landlock.cc
+  limit_watch.cc
   limits.cc
   mount_tools.cc
   mounts.cc

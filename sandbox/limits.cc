@@ -9,6 +9,7 @@ namespace oncelatch::sandbox {
 namespace {
 
 constexpr std::uint64_t kLeastPidMax = 301;  // kernel: RESERVED_PIDS + 1
+constexpr std::uint64_t kLockedMemory = std::uint64_t{8} << 20;
 
 struct Limit64 {
   std::uint64_t soft;
@@ -29,7 +30,7 @@ long limit(int resource, std::uint64_t most) {
 
 // A wish: where the launcher itself already stands higher the kernel refuses to lower it.
 Outcome offer_to_oom_killer(Context&) {
-  (void)write_file("/proc/self/oom_score_adj", "500");
+  (void)write_file("/proc/self/oom_score_adj", "1000");
   return {};
 }
 
@@ -47,6 +48,7 @@ Outcome limit_resources(Context& context) {
   if (long rc = limit(RLIMIT_CORE, 0); rc < 0) return failed(rc, "RLIMIT_CORE");
   if (long rc = limit(RLIMIT_FSIZE, plan.file_size); rc < 0) return failed(rc, "RLIMIT_FSIZE");
   if (long rc = limit(RLIMIT_NOFILE, plan.open_files); rc < 0) return failed(rc, "RLIMIT_NOFILE");
+  if (long rc = limit(RLIMIT_MEMLOCK, kLockedMemory); rc < 0) return failed(rc, "RLIMIT_MEMLOCK");
   if (long rc = limit(RLIMIT_NPROC, plan.processes); rc < 0) return failed(rc, "RLIMIT_NPROC");
   return {};
 }

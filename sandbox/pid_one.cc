@@ -8,6 +8,7 @@
 #include <linux/time_types.h>
 
 #include "sandbox/enforce.h"
+#include "sandbox/limit_watch.h"
 #include "sandbox/signals.h"
 
 namespace oncelatch::sandbox {
@@ -22,31 +23,25 @@ int exit_code(int status) {
   return signal == 0 ? (status >> 8) & 0xff : 128 + signal;
 }
 
-long milliseconds_now() {
-  __kernel_timespec now{};
-  constexpr int kMonotonic = 1;
-  sys::call(__NR_clock_gettime, kMonotonic, &now);
-  return static_cast<long>(now.tv_sec * 1000 + now.tv_nsec / 1000000);
-}
-
 struct Watch {
-  pollfd entries[3];
+  pollfd entries[4];
   long deadline = 0;  // 0: none
 
-  // False at the deadline.
-  bool wait() {
+  // Until a descriptor fires, the deadline or `alarm` (0: none).
+  void wait(long alarm) {
+    long end = deadline == 0 || (alarm != 0 && alarm < deadline) ? alarm : deadline;
     __kernel_timespec left{};
-    if (deadline != 0) {
-      long milliseconds = deadline - milliseconds_now();
-      if (milliseconds <= 0) return false;
+    if (end != 0) {
+      long now = milliseconds_now();
+      long milliseconds = end > now ? end - now : 0;
       left.tv_sec = milliseconds / 1000;
       left.tv_nsec = milliseconds % 1000 * 1000000;
     }
     for (pollfd& entry : entries) entry.revents = 0;
-    long ready = sys::call(__NR_ppoll, entries, 3, deadline != 0 ? &left : nullptr, nullptr, 0);
-    return ready != 0;
+    (void)sys::call(__NR_ppoll, entries, 4, end != 0 ? &left : nullptr, nullptr, 0);
   }
   [[nodiscard]] bool fired(int index) const { return entries[index].revents != 0; }
+  [[nodiscard]] bool over() const { return deadline != 0 && milliseconds_now() >= deadline; }
 };
 
 // Number of a signal that has come, 0 for none.
@@ -62,14 +57,15 @@ int open_signals(std::uint64_t set) {
   return static_cast<int>(fd);
 }
 
-// Moves `descriptor` to the number `to` and closes all others but the lifeline and the limit pipe.
+// Moves `descriptor` to the number `to` and closes all others but the lifeline, the limit pipe and the memory's event.
 void keep_only(int descriptor, int to) {
   if (descriptor != to) (void)sys::call(__NR_dup3, descriptor, to, O_CLOEXEC);
   (void)sys::call(__NR_close_range, 0U, 2U, 0);
   (void)sys::call(__NR_close_range, 4U, 4U, 0);
-  (void)sys::call(__NR_close_range, 7U, ~0U, 0);
+  (void)sys::call(__NR_close_range, 8U, ~0U, 0);
 }
-static_assert(kPlanDescriptor == 3 && kStatusDescriptor == 4 && kLifelineDescriptor == 5 && kLimitDescriptor == 6);
+static_assert(kPlanDescriptor == 3 && kStatusDescriptor == 4 && kLifelineDescriptor == 5 && kLimitDescriptor == 6 &&
+              kMemoryDescriptor == 7);
 
 // Reaps whatever ended; the program's exit code, or -1 while it runs.
 int reap(int program) {
@@ -82,9 +78,28 @@ int reap(int program) {
   }
 }
 
+// A stopped program is woken, so that it can answer.
 void pass_signal(Watch& watch, int signal, int program) {
   (void)sys::call(__NR_kill, -program, signal);
-  if ((signal == kSigterm || signal == kSighup) && watch.deadline == 0) watch.deadline = milliseconds_now() + kPatience;
+  if (signal != kSigterm && signal != kSighup) return;
+  (void)sys::call(__NR_kill, -program, kSigcont);
+  if (watch.deadline == 0) watch.deadline = milliseconds_now() + kPatience;
+}
+
+// The first process ends, and with it all others of its namespace.
+[[noreturn]] void end_everything() {
+  sys::exit(128 + kSigkill);
+}
+
+[[noreturn]] void end_at_limit(LimitHit hit) {
+  (void)sys::call(__NR_write, kLimitDescriptor, &hit, sizeof hit);
+  end_everything();
+}
+
+void check_limits(const Watch& watch, LimitWatch& limits) {
+  if (watch.fired(3)) end_at_limit(LimitHit::memory);
+  if (!limits.due()) return;
+  if (LimitHit hit = limits.look(); hit != LimitHit::none) end_at_limit(hit);
 }
 
 }  // namespace
@@ -95,9 +110,9 @@ void wait_outside(Context& context) {
   keep_only(context.inside_pidfd, kPlanDescriptor);
   block_signals(kForwarded);
   int signals = open_signals(kForwarded);
-  Watch watch{{{signals, POLLIN, 0}, {kPlanDescriptor, POLLIN, 0}, {kLifelineDescriptor, 0, 0}}};
+  Watch watch{{{signals, POLLIN, 0}, {kPlanDescriptor, POLLIN, 0}, {kLifelineDescriptor, 0, 0}, {-1, 0, 0}}};
   for (;;) {
-    (void)watch.wait();
+    watch.wait(0);
     if (watch.fired(1)) break;
     if (watch.fired(2)) (void)sys::call(__NR_pidfd_send_signal, kPlanDescriptor, kSigkill, nullptr, 0);
     if (watch.fired(2)) break;
@@ -119,13 +134,18 @@ Outcome fork_program(Context&, int& program) {
 }
 
 void be_first_process(Context& context, int program) {
+  LimitWatch limits(*context.plan);
   forget_message(context);
   keep_only(context.outer_pidfd, kPlanDescriptor);
   int signals = open_signals(kForwarded | signal_bit(kSigchld));
-  Watch watch{{{signals, POLLIN, 0}, {kLifelineDescriptor, 0, 0}, {kPlanDescriptor, POLLIN, 0}}};
+  Watch watch{{{signals, POLLIN, 0},
+               {kLifelineDescriptor, 0, 0},
+               {kPlanDescriptor, POLLIN, 0},
+               {kMemoryDescriptor, POLLIN, 0}}};
   for (;;) {
-    if (!watch.wait()) sys::exit(128 + kSigkill);                     // patience is over
-    if (watch.fired(1) || watch.fired(2)) sys::exit(128 + kSigkill);  // pid 1 ends, so all end
+    watch.wait(limits.next_look());
+    if (watch.fired(1) || watch.fired(2) || watch.over()) end_everything();
+    check_limits(watch, limits);
     for (int signal = next_signal(signals); signal != 0; signal = next_signal(signals))
       if (signal != kSigchld) pass_signal(watch, signal, program);
     if (int code = reap(program); code >= 0) sys::exit(code);

@@ -51,6 +51,7 @@ struct Limits {
   std::uint64_t open_files = 4096;                   // RLIMIT_NOFILE
   std::uint64_t temporary_bytes = std::uint64_t{1} << 30;  // size of /tmp
   std::uint64_t memory = 0;                                // bytes of all processes together; 0: not limited
+  bool control_groups = true;  // false: memory is counted by the first process inside, even where a group could be had
 };
 
 inline constexpr uid_t kSameId = ~uid_t{0};

@@ -38,7 +38,6 @@ PlanFields fields_of(const SandboxPlan& plan, const HostFacts& facts, const Plan
   fields.shown_uid = shown_uid(plan);
   fields.shown_gid = shown_gid(plan);
   fields.landlock_abi = facts.landlock_abi;
-  fields.pid_max = pid_max_is_ours(facts.kernel) ? plan.limits.processes : 0;
   fields.processes = plan.limits.processes;
   fields.file_size = plan.limits.file_size;
   fields.open_files = plan.limits.open_files;
@@ -51,6 +50,20 @@ PlanFields fields_of(const SandboxPlan& plan, const HostFacts& facts, const Plan
   fields.arguments = plan.argv;
   fields.environment = plan.environment;
   return fields;
+}
+
+// What a control group limits needs no second counting. After the numbers have wrapped once the kernel gives none below
+// 300, so where something else limits exactly, these may go higher.
+void divide_limits(PlanFields& fields, const SandboxPlan& plan, const HostFacts& facts, const Cgroup& group) {
+  constexpr std::uint64_t kReservedNumbers = 300;
+  bool exact = plan.uid != 0 || group.limits_processes();  // no rlimit binds the kernel's root
+  fields.pid_max = pid_max_is_ours(facts.kernel) ? plan.limits.processes + (exact ? kReservedNumbers : 0) : 0;
+  fields.memory = group.limits_memory() ? 0 : plan.limits.memory;
+}
+
+Cgroup group_for(const SandboxPlan& plan) {
+  if (!plan.limits.control_groups) return {};
+  return Cgroup::make({plan.limits.memory, plan.limits.processes, plan.uid == 0});
 }
 
 Status check_program(const SandboxPlan& plan, const VerifiedArtifact& artifact) {
@@ -75,6 +88,8 @@ Result<PreparedSandbox> prepare(const SandboxPlan& plan, const VerifiedArtifact&
   const std::string session = plan.home.substr(0, plan.home.empty() ? 0 : plan.home.rfind('/'));
   prepared.planted_ = TRY(Planted::make(plan.uid, plan.gid, session, builder.visible()));
   PlanFields fields = fields_of(plan, facts, *prepared.planted_, artifact.is_script());
+  prepared.group_ = group_for(plan);
+  divide_limits(fields, plan, facts, prepared.group_);
   fields.entries = std::move(entries);
   fields.sources = builder.sources.count();
   prepared.message_ = TRY(plan_in_memory(write_plan(fields)));

@@ -18,6 +18,7 @@ inline constexpr int kSigusr1 = 10;
 inline constexpr int kSigusr2 = 12;
 inline constexpr int kSigterm = 15;
 inline constexpr int kSigchld = 17;
+inline constexpr int kSigcont = 18;
 
 constexpr std::uint64_t signal_bit(int number) {
   return std::uint64_t{1} << (number - 1);

@@ -15,8 +15,12 @@ inline constexpr int kPlanDescriptor = 3;      // sealed memfd with the plan
 inline constexpr int kStatusDescriptor = 4;    // pipe, write end
 inline constexpr int kLifelineDescriptor = 5;  // pipe, read end; hang-up ends everything
 inline constexpr int kLimitDescriptor = 6;    // pipe, write end: the first process inside tells which limit it enforced
-inline constexpr int kProgramDescriptor = 7;  // the verified file
-inline constexpr int kFirstSource = 8;        // O_PATH descriptors of mounts
+inline constexpr int kMemoryDescriptor = 7;   // eventfd: readable once the control group ran out of memory
+inline constexpr int kProgramDescriptor = 8;  // the verified file
+inline constexpr int kFirstSource = 9;        // O_PATH descriptors of mounts
+
+// Which limit ended a session. The first process inside writes one as a byte.
+enum class LimitHit : char { none = 0, memory = 'm', processes = 'p', file_size = 'f' };
 
 enum class Stage : std::uint8_t {
   descriptors,

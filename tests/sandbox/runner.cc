@@ -67,6 +67,8 @@ bool take_flag(Options& options, const std::string& name) {
   if (name == "--host-network") options.plan.network = Network::ports;
   if (name == "--loopback") options.plan.network = Network::loopback;
   if (name == "--host-network" || name == "--loopback") return true;
+  if (name == "--no-groups") options.plan.limits.control_groups = false;
+  if (name == "--no-groups") return true;
   if (name == "--ptrace") return options.plan.allow_ptrace = true;
   return false;
 }
@@ -85,6 +87,7 @@ void take_value(Options& options, const std::string& name, const char* value) {
   if (name == "--port") plan.connect_ports.push_back(static_cast<std::uint16_t>(number));
   if (name == "--processes") plan.limits.processes = number;
   if (name == "--file-size") plan.limits.file_size = number;
+  if (name == "--memory") plan.limits.memory = std::strtoull(value, nullptr, 10);
   if (name == "--temporary") plan.limits.temporary_bytes = number;
   if (name == "--cwd") plan.working_directory = value;
   if (name == "--inside") plan.program_inside = value;
@@ -133,6 +136,12 @@ void take_identity(SandboxPlan& plan) {
   if (!identity.loss.empty()) std::fprintf(stderr, "loss %s\n", identity.loss.c_str());
 }
 
+const char* name_of(LimitHit hit) {
+  if (hit == LimitHit::memory) return "memory";
+  if (hit == LimitHit::processes) return "processes";
+  return hit == LimitHit::file_size ? "file-size" : nullptr;
+}
+
 int supervise(Confined confined, const Options& options) {
   for (const SelfTestResult& result : confined.self_test)
     if (options.show_self_test)
@@ -147,7 +156,9 @@ int supervise(Confined confined, const Options& options) {
     confined.lifeline.reset();
   }
   Result<ExitStatus> status = confined.process.wait(std::chrono::seconds(100));
-  return status ? status->shell_code() : refuse(status.error());
+  if (!status) return refuse(status.error());
+  if (const char* limit = name_of(limit_hit(confined, *status))) std::fprintf(stderr, "limit %s\n", limit);
+  return status->shell_code();
 }
 
 int run(int argc, char** argv) {

@@ -1,0 +1,164 @@
+#include "sandbox/limit_watch.h"
+
+#include <linux/fcntl.h>
+#include <linux/time_types.h>
+
+#include <cstring>
+
+#include "sandbox/signals.h"
+#include "sandbox/small_text.h"
+
+namespace oncelatch::sandbox {
+
+namespace {
+
+// Milliseconds.
+constexpr long kIdlePause = 1000;
+constexpr long kPause = 250;
+constexpr long kMemoryPause = 100;
+constexpr long kShortPause = 50;    // memory runs short
+constexpr long kMostElapsed = 500;  // one look never counts for more, however late it came
+constexpr long kLongestAtLimit = 2000;
+constexpr long kCostShare = 50;  // a look may take a fiftieth of the time
+
+constexpr std::uint64_t kUnknown = ~std::uint64_t{0};
+
+char status_text[8192];
+alignas(8) char names[32768];
+
+// Beginning of the file; 0 where it can't be read.
+unsigned read_start(int directory, const char* path, char* into, unsigned most) {
+  long fd = sys::call(__NR_openat, directory, path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return 0;
+  long got = sys::call(__NR_read, fd, into, most - 1);
+  sys::close(static_cast<int>(fd));
+  if (got <= 0) return 0;
+  into[got] = 0;
+  return static_cast<unsigned>(got);
+}
+
+bool is_digit(char character) {
+  return character >= '0' && character <= '9';
+}
+
+std::uint64_t number_at(const char* text) {
+  while (*text == ' ' || *text == '\t') ++text;
+  std::uint64_t value = 0;
+  for (; is_digit(*text) && value < kUnknown / 16; ++text) value = value * 10 + static_cast<std::uint64_t>(*text - '0');
+  return value;
+}
+
+// Value of a line of /proc/PID/status; a process can't forge one, since the kernel escapes its name. 0: no such line.
+std::uint64_t field(const char* text, const char* name) {
+  const char* line = std::strstr(text, name);
+  return line == nullptr ? 0 : number_at(line + std::strlen(name));
+}
+
+// Last field of /proc/loadavg: the newest process of this pid namespace.
+std::uint64_t newest_process() {
+  unsigned size = read_start(AT_FDCWD, "/proc/loadavg", status_text, sizeof status_text);
+  while (size > 0 && !is_digit(status_text[size - 1])) --size;
+  while (size > 0 && is_digit(status_text[size - 1])) --size;
+  return size == 0 ? kUnknown : number_at(status_text + size);
+}
+
+// Whether one more can be made, asked in the only way that knows every limit. It ends at once and is reaped as an
+// orphan.
+bool no_more_can_be_made() {
+  long pid = sys::call(__NR_clone, kSigchld, nullptr, nullptr, nullptr, nullptr);
+  if (pid == 0) sys::exit(0);
+  return pid < 0;
+}
+
+}  // namespace
+
+long milliseconds_now() {
+  __kernel_timespec now{};
+  constexpr int kMonotonic = 1;
+  sys::call(__NR_clock_gettime, kMonotonic, &now);
+  return static_cast<long>(now.tv_sec * 1000 + now.tv_nsec / 1000000);
+}
+
+// Without namespaces /proc is the host's: nothing there may be counted.
+LimitWatch::LimitWatch(const WirePlan& plan) {
+  if (has(plan, kPlanLandlockTier)) return;
+  memory_ = plan.memory;
+  processes_ = plan.processes;
+  if (!watches()) return;
+  last_ = milliseconds_now();
+  next_ = last_ + (memory_ != 0 ? kMemoryPause : kIdlePause);
+}
+
+LimitHit LimitWatch::look() {
+  long start = milliseconds_now();
+  long elapsed = start - last_ < kMostElapsed ? start - last_ : kMostElapsed;
+  last_ = start;
+  if (!may_be_many() && memory_ == 0) {
+    held_ = 0;
+    next_ = start + kIdlePause;
+    return LimitHit::none;
+  }
+  Count now = count();
+  tasks_ = now.tasks;
+  LimitHit hit = judge(now, elapsed);
+  long end = milliseconds_now();
+  next_ = end + pause(now, end - start);
+  return hit;
+}
+
+// Numbers are given in order: as long as few were given since the last count, few were added.
+bool LimitWatch::may_be_many() {
+  std::uint64_t newest = newest_process();
+  made_ = newest == kUnknown || newest < newest_ ? processes_ : newest - newest_;
+  newest_ = newest == kUnknown ? 0 : newest;
+  tasks_ = tasks_ + made_;  // at most; count() makes it exact
+  return processes_ != 0 && tasks_ * 2 >= processes_;
+}
+
+LimitWatch::Count LimitWatch::count() {
+  Count result;
+  long proc = sys::call(__NR_openat, AT_FDCWD, "/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (proc < 0) return result;
+  for (;;) {
+    long got = sys::call(__NR_getdents64, proc, names, sizeof names);
+    if (got <= 0) break;
+    for (long at = 0; at < got;) {
+      constexpr long kSizeOffset = 16;
+      constexpr long kNameOffset = 19;
+      std::uint16_t size = 0;
+      std::memcpy(&size, names + at + kSizeOffset, sizeof size);
+      const char* name = names + at + kNameOffset;
+      at += size;
+      SmallText path;
+      path.text(name).text("/status");
+      if (!is_digit(*name) || read_start(static_cast<int>(proc), path.c_str(), status_text, sizeof status_text) == 0)
+        continue;
+      result.tasks += field(status_text, "\nThreads:");
+      result.bytes += 1024 * (field(status_text, "\nRssAnon:") + field(status_text, "\nRssShmem:"));
+    }
+  }
+  sys::close(static_cast<int>(proc));
+  return result;
+}
+
+// Sitting below the limit is nobody's fault; being refused is, and so is filling every gap at once.
+bool LimitWatch::at_the_limit(std::uint64_t tasks) const {
+  if (processes_ == 0 || tasks * 2 < processes_) return false;
+  if (tasks >= processes_) return true;
+  if (tasks >= processes_ - processes_ / 16 && made_ >= processes_ / 4) return true;
+  return no_more_can_be_made();
+}
+
+LimitHit LimitWatch::judge(const Count& now, long elapsed) {
+  if (memory_ != 0 && now.bytes > memory_) return LimitHit::memory;
+  held_ = at_the_limit(now.tasks) ? held_ + elapsed : held_ - elapsed;
+  if (held_ < 0) held_ = 0;
+  return held_ >= kLongestAtLimit ? LimitHit::processes : LimitHit::none;
+}
+
+long LimitWatch::pause(const Count& now, long cost) const {
+  long wanted = memory_ == 0 ? kPause : now.bytes > memory_ / 2 ? kShortPause : kMemoryPause;
+  return wanted > cost * kCostShare ? wanted : cost * kCostShare;
+}
+
+}  // namespace oncelatch::sandbox
