@@ -48,6 +48,9 @@ void set_text(StatusRecord& record, const char* text);
 
 inline constexpr int kExitFault = 125;
 
+// First of the program's streams that is a terminal, or -1.
+int terminal_descriptor();
+
 // A path for a call relative to the new root, which is the working directory while it is built.
 inline const char* inside(const Text& target) {
   return target.data + 1;

@@ -1,4 +1,5 @@
 // Descriptors: the plan's message, the status pipe, and nothing that was not handed over.
+#include <asm/ioctls.h>
 #include <linux/close_range.h>
 #include <linux/fcntl.h>
 
@@ -30,6 +31,13 @@ void report(StatusRecord::Kind kind, Stage stage, const Outcome& outcome) {
 void give_up(Stage stage, const Outcome& outcome) {
   report(StatusRecord::failed, stage, outcome);
   sys::exit(kExitFault);
+}
+
+int terminal_descriptor() {
+  unsigned char settings[64];
+  for (int fd = 0; fd < 3; ++fd)
+    if (sys::call(__NR_ioctl, fd, TCGETS, settings) >= 0) return fd;
+  return -1;
 }
 
 // Everything from 3 on is for this program alone; the program inside gets 0, 1 and 2.

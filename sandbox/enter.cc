@@ -154,7 +154,7 @@ Spawn exec_path(std::string path, const Streams& streams) {
   spawn.die_with_parent = true;
   const int given[3] = {streams.input, streams.output, streams.error};
   for (int number = 0; number < 3; ++number) {
-    int from = streams.terminal >= 0 ? streams.terminal : given[number];
+    int from = given[number] >= 0 ? given[number] : streams.terminal;
     if (from >= 0) spawn.keep[number] = from;
   }
   return spawn;

@@ -54,8 +54,8 @@ class PreparedSandbox {
                                               const HostFacts& facts);
 
 struct Streams {
-  int terminal = -1;  // slave of the inner pty: becomes 0, 1, 2 and the controlling terminal
-  int input = -1;     // without a terminal: 0, 1, 2
+  int terminal = -1;  // slave of the inner pty: the controlling terminal, and every stream that isn't named
+  int input = -1;     // 0, 1, 2; neither named nor a terminal: /dev/null
   int output = -1;
   int error = -1;
 };

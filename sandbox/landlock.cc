@@ -77,7 +77,7 @@ Outcome restrict_self(Context& context) {
   // By their inodes: neither has a name in the view.
   if (long rc = ruleset.allow(kProgramDescriptor, kExecute | kReadFile); rc < 0) return failed(rc, "program");
   if (has(plan, kPlanTerminal))
-    if (long rc = ruleset.allow(0, kUseTerminal); rc < 0) return failed(rc, "terminal");
+    if (long rc = ruleset.allow(terminal_descriptor(), kUseTerminal); rc < 0) return failed(rc, "terminal");
   for (std::uint32_t i = 0; has(plan, kPlanHostNetwork) && i < plan.port_count; ++i)
     if (long rc = ruleset.allow_connect(plan.ports[i]); rc < 0) return failed(rc, "port");
   if (long rc = ruleset.enter(); rc < 0) return failed(rc, "restrict_self");

@@ -157,7 +157,7 @@ void be_first_process(Context& context, int program) {
 Outcome start_session(Context& context) {
   if (long rc = sys::call(__NR_setsid); rc < 0) return failed(rc, "setsid");
   if (has(*context.plan, kPlanTerminal))
-    if (long rc = sys::call(__NR_ioctl, 0, TIOCSCTTY, 0); rc < 0) return failed(rc, "TIOCSCTTY");
+    if (long rc = sys::call(__NR_ioctl, terminal_descriptor(), TIOCSCTTY, 0); rc < 0) return failed(rc, "TIOCSCTTY");
   block_signals(0);
   return {};
 }

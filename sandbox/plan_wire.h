@@ -69,7 +69,7 @@ inline constexpr std::uint32_t kMostPath = 4095;
 
 inline constexpr std::uint32_t kPlanHostNetwork = 1;
 inline constexpr std::uint32_t kPlanScript = 2;    // run by path, not by descriptor
-inline constexpr std::uint32_t kPlanTerminal = 4;  // descriptor 0 is the controlling terminal to be
+inline constexpr std::uint32_t kPlanTerminal = 4;  // one of the streams is the controlling terminal to be
 inline constexpr std::uint32_t kPlanLoopback = 8;  // Landlock leaves TCP alone
 inline constexpr std::uint32_t kPlanAllowPtrace = 16;
 inline constexpr std::uint32_t kPlanIdmapped = 32;      // binds with kMapOwner

@@ -146,12 +146,22 @@ class ExecCommand {
   void judge(const ExitStatus& status, const Session& session) {
     report_.code = status.shell_code();
     report_.reason = report_.code > 128 && report_.code <= 128 + 64 ? "signal" : "exited";
-    if (report_.code == 128 + SIGXFSZ) report_.reason = "file size";
+    name_limit(sandbox::limit_hit(session.confined(), status));
     if (!session.timed_out()) return;
     report_.code = kExitTimeLimit;
     report_.reason = "time limit";
     std::fprintf(stderr, "oncelatch: time limit: %llu s are over; the command was ended\n",
                  static_cast<unsigned long long>(plan_->seconds));
+  }
+
+  void name_limit(sandbox::LimitHit hit) {
+    const char* name = nullptr;
+    if (hit == sandbox::LimitHit::memory) name = "memory";
+    if (hit == sandbox::LimitHit::processes) name = "processes";
+    if (hit == sandbox::LimitHit::file_size) name = "file size";
+    if (name == nullptr) return;
+    report_.reason = name;
+    std::fprintf(stderr, "oncelatch: limit: %s: the command went over it\n", name);
   }
 
   int save_report() {

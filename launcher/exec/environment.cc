@@ -154,6 +154,7 @@ class Builder {
 
   CommandEnvironment finish() {
     for (const auto& [name, value] : values_) made_.variables.push_back(name + "=" + value);
+    std::erase_if(made_.dropped, [this](const std::string& name) { return values_.contains(name); });
     for (auto* names : {&made_.set, &made_.passed, &made_.dropped}) {
       std::sort(names->begin(), names->end());
       names->erase(std::unique(names->begin(), names->end()), names->end());

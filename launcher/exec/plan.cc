@@ -12,6 +12,7 @@
 #include "launcher/exec/program.h"
 #include "launcher/exec/toolchains.h"
 #include "sandbox/enter.h"
+#include "sandbox/identity.h"
 
 namespace oncelatch::launcher {
 
@@ -153,14 +154,23 @@ class PlanMaker {
     struct sysinfo machine {};
     std::uint64_t all = ::sysinfo(&machine) == 0 ? std::uint64_t{machine.totalram} * machine.mem_unit : 0;
     limits.memory = options_.memory.value_or(all / 100 * plan_.profile.memory_percent);
+    // Entering a group takes the kernel milliseconds; without one the first process inside counts.
+    limits.control_groups = options_.memory.has_value() || plan_.profile.control_groups;
     plan_.seconds = options_.seconds.value_or(plan_.profile.seconds);
   }
 
   void choose_user() {
-    struct stat info {};
-    bool root = ::geteuid() == 0 && ::stat(sandbox_.workspace.c_str(), &info) == 0;
-    sandbox_.uid = root ? info.st_uid : ::geteuid();
-    sandbox_.gid = root ? info.st_gid : ::getegid();
+    std::vector<std::string> writable;
+    for (const sandbox::Bind& bind : sandbox_.binds)
+      if (bind.access == sandbox::Access::read_write) writable.push_back(bind.source);
+    sandbox::Identity identity = sandbox::choose_identity(sandbox_.workspace, writable);
+    sandbox_.uid = identity.uid;
+    sandbox_.gid = identity.gid;
+    sandbox_.shown_uid = identity.shown_uid;
+    sandbox_.shown_gid = identity.shown_gid;
+    sandbox_.idmapped = identity.idmapped;
+    if (!identity.loss.empty()) plan_.notes.push_back(identity.loss);
+    sandbox_.limits.control_groups |= identity.uid == 0;  // no rlimit binds the kernel's root
   }
 
   Status choose_environment() {

@@ -6,10 +6,10 @@ namespace {
 
 constexpr ExecProfile kProfiles[] = {
     {"workstation", "a person's machine: the toolchains of the home are shown, no time limit", Toolchains::automatic, 0,
-     false, 75},
+     false, false, 75},
     {"ci", "a runner: no toolchains of the home, one hour, lines that the runner would obey are neutralised",
-     Toolchains::none, 3600, true, 75},
-    {"strict", "nothing of the home, ten minutes, half of the memory", Toolchains::none, 600, true, 50},
+     Toolchains::none, 3600, true, true, 75},
+    {"strict", "nothing of the home, ten minutes, half of the memory", Toolchains::none, 600, true, true, 50},
 };
 
 }  // namespace

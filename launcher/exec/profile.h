@@ -21,6 +21,7 @@ struct ExecProfile {
   Toolchains toolchains = Toolchains::automatic;
   std::uint64_t seconds = 0;          // 0: no limit
   bool runner_commands = false;       // true: lines that a CI runner would obey are shown, not obeyed
+  bool control_groups = false;        // true: also where the command names no memory limit
   std::uint64_t memory_percent = 75;  // of the machine's memory
 };
 
