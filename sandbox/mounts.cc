@@ -129,7 +129,7 @@ Outcome build_entry(Context& context, const Entry& entry) {
   return {};
 }
 
-// What the workspace holds is bound over itself, opened without following a link and checked to be the inode that was
+// What a mounted tree holds is bound over itself, opened without following a link and checked to be the inode that was
 // planned.
 Outcome cover(const Entry& entry) {
   long opened = open_without_links(inside(entry.target), RESOLVE_BENEATH);

@@ -37,12 +37,19 @@ struct Bind {
   bool executable = true;  // false: noexec
 };
 
-// An existing directory or file of the workspace that is covered: an empty read-only directory (hide) or a read-only
-// remount of itself with pinned ancestors (protect). Missing ones are skipped.
+// What lies in the workspace, the private home or a bind and is covered, under every name the view has for it: by an
+// empty read-only object (hide) or by itself read-only (protect), with pinned ancestors.
 struct Cover {
   enum class Kind { hide, protect };
-  std::string path;  // absolute, inside the workspace
+  std::string path;  // absolute, inside, below a mount's target
   Kind kind = Kind::protect;
+  bool required = false;  // refuse where it doesn't exist; else skip
+};
+
+// Another name of something in the view: a symbolic link, made before anything runs.
+struct Alias {
+  std::string path;    // outside every bind, /dev and /proc
+  std::string target;  // absolute
 };
 
 struct Limits {
@@ -61,7 +68,8 @@ struct SandboxPlan {
   std::string workspace;    // absolute real path, writable, mounted at the same path
   std::vector<Bind> binds;  // besides the skeleton (usr, etc by list, dev, proc, tmp)
   std::vector<Cover> covers;
-  std::string home;  // host path of the private home; HOME inside is home_inside
+  std::vector<Alias> aliases;  // how else the workspace is spelled
+  std::string home;            // host path of the private home; HOME inside is home_inside
   std::string home_inside = "/home/agent";
   std::vector<std::string> argv;
   std::string program_inside;  // where the verified file (or its directory) is mounted; scripts run by this path

@@ -15,6 +15,7 @@ namespace oncelatch::sandbox {
 namespace {
 
 constexpr std::size_t kMostBinds = 256;
+constexpr std::size_t kMostAliases = 64;
 constexpr std::size_t kMostString = (128U << 10) - 1;  // kernel: MAX_ARG_STRLEN
 constexpr std::size_t kMostStringBytes = 1536U << 10;  // under a quarter of the usual stack
 
@@ -41,6 +42,18 @@ Status check_strings(const SandboxPlan& plan) {
   return {};
 }
 
+// Below a mount and not one itself.
+bool coverable(const SandboxPlan& plan, const std::string& path) {
+  std::vector<std::string> targets = {plan.workspace, plan.home_inside};
+  for (const Bind& bind : plan.binds) targets.push_back(bind.target);
+  bool below = false;
+  for (const std::string& target : targets) {
+    if (path == target) return false;
+    below = below || lies_within(path, target);
+  }
+  return below;
+}
+
 Status check_paths(const SandboxPlan& plan) {
   for (const std::string* path : {&plan.workspace, &plan.home_inside})
     if (!clean(*path)) return fail_errno("sandbox", *path, EINVAL, "give an absolute path without . and ..");
@@ -48,8 +61,11 @@ Status check_paths(const SandboxPlan& plan) {
     if (!clean(bind.target))
       return fail_errno("sandbox", bind.target, EINVAL, "give an absolute target without . and ..");
   for (const Cover& cover : plan.covers)
-    if (!clean(cover.path) || !lies_within(cover.path, plan.workspace) || cover.path == plan.workspace)
-      return fail_errno("sandbox", cover.path, EINVAL, "covers lie inside the workspace");
+    if (!clean(cover.path) || !coverable(plan, cover.path))
+      return fail_errno("sandbox", cover.path, EINVAL, "covers lie inside the workspace, the home or a mount");
+  for (const Alias& alias : plan.aliases)
+    if (!clean(alias.path) || !clean(alias.target) || lies_within(alias.path, "/dev"))
+      return fail_errno("sandbox", alias.path, EINVAL, "give absolute paths without . and .., outside /dev and /proc");
   if (!plan.program_inside.empty() && !clean(plan.program_inside))
     return fail_errno("sandbox", plan.program_inside, EINVAL, "give an absolute path without . and ..");
   return {};
@@ -58,6 +74,7 @@ Status check_paths(const SandboxPlan& plan) {
 Status check_numbers(const SandboxPlan& plan) {
   if (plan.binds.size() > kMostBinds) return fail_errno("sandbox", "mounts", E2BIG, "at most 256 mounts");
   if (plan.covers.size() > kMostBinds) return fail_errno("sandbox", "covers", E2BIG, "at most 256 covers");
+  if (plan.aliases.size() > kMostAliases) return fail_errno("sandbox", "aliases", E2BIG, "at most 64 other names");
   if (plan.connect_ports.size() > kMostPorts) return fail_errno("sandbox", "ports", E2BIG, "at most 64 ports");
   if (plan.limits.processes < 8 || plan.limits.open_files < 16 || plan.limits.temporary_bytes < 4096)
     return fail_errno("sandbox", "limits", EINVAL, "8 processes, 16 open files and 4096 bytes are the least");

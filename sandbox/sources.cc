@@ -38,12 +38,11 @@ Result<Source> Sources::keep(Fd descriptor, const std::string& path) {
   struct stat found {};
   if (::fstat(descriptor.get(), &found) != 0) return fail_errno("sandbox", path, errno);
   if (S_ISLNK(found.st_mode)) return fail_errno("sandbox", path, ELOOP, "name the object itself, not a link to it");
-  if (!S_ISDIR(found.st_mode) && !S_ISREG(found.st_mode))
-    return fail("sandbox", path, "neither a directory nor a regular file", "sockets, devices and FIFOs can't be shown");
   if (count() >= kMostSources) return fail_errno("sandbox", path, EMFILE, "name fewer mounts");
   Source source;
   source.real_path = TRY(name_of(descriptor.get(), path));
   source.directory = S_ISDIR(found.st_mode);
+  source.regular = S_ISREG(found.st_mode);
   source.owner = found.st_uid;
   source.index = static_cast<std::int32_t>(descriptors_.size());
   descriptors_.push_back(std::move(descriptor));
@@ -53,14 +52,17 @@ Result<Source> Sources::keep(Fd descriptor, const std::string& path) {
 Result<Source> Sources::open_path(const std::string& path) {
   Fd descriptor(open_object(AT_FDCWD, path, 0));
   if (!descriptor) return fail_errno("sandbox", path, errno, "check that it exists and can be reached");
-  return keep(std::move(descriptor), path);
+  Source source = TRY(keep(std::move(descriptor), path));
+  if (!source.directory && !source.regular)
+    return fail("sandbox", path, "neither a directory nor a regular file", "sockets, devices and FIFOs can't be shown");
+  return source;
 }
 
 Result<std::optional<Source>> Sources::open_below(const Source& root, const std::string& relative) {
   int directory = descriptors_[static_cast<std::size_t>(root.index)].get();
   Fd descriptor(open_object(directory, relative, RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH));
   if (!descriptor && (errno == ENOENT || errno == ENOTDIR)) return std::optional<Source>();
-  std::string path = root.real_path + "/" + relative;
+  std::string path = (root.real_path == "/" ? "" : root.real_path) + "/" + relative;
   if (!descriptor) return fail_errno("sandbox", path, errno, "a path to cover must not lead through a link");
   return std::optional<Source>(TRY(keep(std::move(descriptor), path)));
 }

@@ -21,6 +21,7 @@ namespace oncelatch::sandbox {
 struct Source {
   std::int32_t index = -1;
   bool directory = false;
+  bool regular = false;
   uid_t owner = 0;
   std::string real_path;
 };
@@ -29,7 +30,7 @@ class Sources {
  public:
   // Directories and regular files only: a socket, device or FIFO is refused.
   [[nodiscard]] Result<Source> open_path(const std::string& path);
-  // Below a source that is open already, without any link; nullopt where it doesn't exist.
+  // Below a source that is open already, without any link, of any kind; nullopt where it doesn't exist.
   [[nodiscard]] Result<std::optional<Source>> open_below(const Source& root, const std::string& relative);
   [[nodiscard]] std::vector<Fd> take() { return std::move(descriptors_); }
   [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(descriptors_.size()); }

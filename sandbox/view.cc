@@ -149,6 +149,9 @@ Result<std::vector<ViewEntry>> View::finish() {
   std::vector<ViewEntry> result;
   for (auto& [target, entry] : entries_) {
     bool mounts = entry.kind == EntryKind::bind || entry.kind == EntryKind::temporary;
+    if (!mounts && !in_our_tmpfs(target))
+      return fail_errno("sandbox", target, EINVAL, "choose a name outside " + holder(target)->target,
+                        "would be made in a directory of the host");
     if (mounts && in_our_tmpfs(target)) entry.flags = static_cast<std::uint8_t>(entry.flags | kCreateTarget);
     result.push_back(entry);
   }

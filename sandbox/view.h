@@ -48,6 +48,9 @@ class View {
   // Pins, protections and hidings come after everything else, in the order given.
   void cover(EntryKind kind, std::int32_t source, const std::string& target, bool directory);
 
+  // Whether the target is an entry already.
+  [[nodiscard]] bool names(const std::string& target) const { return entries_.count(target) != 0; }
+
   [[nodiscard]] Result<std::vector<ViewEntry>> finish();
 
  private:

@@ -15,7 +15,9 @@ namespace {
 bool named_below(const SandboxPlan& plan, const std::string& directory) {
   return lies_within(plan.workspace, directory) || lies_within(plan.home_inside, directory) ||
          std::any_of(plan.binds.begin(), plan.binds.end(),
-                     [&](const Bind& bind) { return lies_within(bind.target, directory); });
+                     [&](const Bind& bind) { return lies_within(bind.target, directory); }) ||
+         std::any_of(plan.aliases.begin(), plan.aliases.end(),
+                     [&](const Alias& alias) { return lies_within(alias.path, directory); });
 }
 
 void add_system(View& view, const SandboxPlan& plan) {
@@ -71,17 +73,20 @@ Status ViewBuilder::build() {
   TRY(add_home());
   for (const Bind& bind : plan_.binds) TRY(add_bind(bind));
   TRY(add_workspace());
+  for (const Alias& alias : plan_.aliases) TRY(add_alias(alias));
   return add_covers();
 }
 
 Status ViewBuilder::add_home() {
   if (plan_.home.empty()) {
     view_.temporary(plan_.home_inside, plan_.limits.temporary_bytes, 0755, Rights::read_write_execute);
+    mounts_[plan_.home_inside] = {};
     return {};
   }
   Source home = TRY(sources.open_path(plan_.home));
   if (!home.directory) return fail_errno("sandbox", plan_.home, ENOTDIR);
   visible_.push_back(home.real_path);
+  mounts_[plan_.home_inside] = home;
   view_.bind_source(home.index, plan_.home_inside, {.directory = true, .map_owner = maps_owner(plan_, home, false)},
                     Rights::read_write_execute);
   return {};
@@ -92,6 +97,7 @@ Status ViewBuilder::add_bind(const Bind& bind) {
   if (!source && bind.optional && source.error().errno_value == ENOENT) return {};
   Source opened = TRY(std::move(source));
   visible_.push_back(opened.real_path);
+  mounts_[bind.target] = opened;
   bool read_only = bind.access == Access::read_only;
   BindOptions options{.read_only = read_only,
                       .executable = bind.executable,
@@ -102,49 +108,28 @@ Status ViewBuilder::add_bind(const Bind& bind) {
 }
 
 Status ViewBuilder::add_workspace() {
-  workspace_ = TRY(sources.open_path(plan_.workspace));
+  Source workspace = TRY(sources.open_path(plan_.workspace));
   std::vector<std::string> homes = {plan_.home, plan_.home_inside, account_.home};
   if (::getuid() != plan_.uid) homes.push_back(account_of(::getuid()).home);
-  TRY(check_workspace(plan_, workspace_, homes));
-  visible_.push_back(workspace_.real_path);
-  view_.bind_source(workspace_.index, plan_.workspace,
-                    {.directory = true, .map_owner = maps_owner(plan_, workspace_, false)}, Rights::read_write_execute);
+  TRY(check_workspace(plan_, workspace, homes));
+  visible_.push_back(workspace.real_path);
+  mounts_[plan_.workspace] = workspace;
+  view_.bind_source(workspace.index, plan_.workspace,
+                    {.directory = true, .map_owner = maps_owner(plan_, workspace, false)}, Rights::read_write_execute);
   return {};
 }
 
 Status ViewBuilder::add_covers() {
-  std::vector<Cover> covers = plan_.covers;
-  std::sort(covers.begin(), covers.end(), [](const Cover& a, const Cover& b) { return a.path < b.path; });
-  std::vector<std::string> hidden;
-  for (const Cover& cover : covers) {
-    auto holds = [&](const std::string& path) { return lies_within(cover.path, path); };
-    if (std::any_of(hidden.begin(), hidden.end(), holds)) continue;
-    TRY(add_cover(cover));
-    if (cover.kind == Cover::Kind::hide) hidden.push_back(cover.path);
-  }
-  return {};
+  Covers covers(sources, mounts_);
+  for (const Cover& cover : plan_.covers) TRY(covers.add(cover));
+  return covers.write(view_);
 }
 
-Status ViewBuilder::add_cover(const Cover& cover) {
-  std::optional<Source> target = TRY(sources.open_below(workspace_, cover.path.substr(plan_.workspace.size() + 1)));
-  if (!target) return {};
-  TRY(pin_parents(cover.path));
-  if (!mounted_.insert(cover.path).second) return {};
-  EntryKind kind = cover.kind == Cover::Kind::hide ? EntryKind::hide : EntryKind::protect;
-  view_.cover(kind, target->index, cover.path, target->directory);
-  return {};
-}
-
-Status ViewBuilder::pin_parents(const std::string& path) {
-  std::vector<std::string> parents;
-  for (std::string parent = parent_path(path); parent != plan_.workspace; parent = parent_path(parent))
-    parents.insert(parents.begin(), parent);
-  for (const std::string& parent : parents) {
-    if (!mounted_.insert(parent).second) continue;
-    std::optional<Source> pinned = TRY(sources.open_below(workspace_, parent.substr(plan_.workspace.size() + 1)));
-    if (!pinned) return fail_errno("sandbox", parent, ENOENT);
-    view_.cover(EntryKind::pin, pinned->index, parent, true);
-  }
+// A link in a tree of the host would be made there, and one over a part of the view would take it away.
+Status ViewBuilder::add_alias(const Alias& alias) {
+  if (view_.names(alias.path))
+    return fail_errno("sandbox", alias.path, EEXIST, "another name is needed: the view has something there");
+  view_.link(alias.path, alias.target);
   return {};
 }
 

@@ -1,4 +1,5 @@
-// Opens what a plan mounts and lists the whole view: the system by list, home, binds, workspace, covers.
+// Opens what a plan mounts and lists the whole view: the system by list, home, binds, workspace, other names,
+// covers.
 //
 //   ViewBuilder builder(plan);
 //   TRY(builder.build());
@@ -8,11 +9,11 @@
 // After fork: allocates.
 #pragma once
 
-#include <set>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "sandbox/covers.h"
 #include "sandbox/plan.h"
 #include "sandbox/plan_checks.h"
 #include "sandbox/sources.h"
@@ -35,15 +36,13 @@ class ViewBuilder {
   Status add_bind(const Bind& bind);
   Status add_workspace();
   Status add_covers();
-  Status add_cover(const Cover& cover);
-  Status pin_parents(const std::string& path);
+  Status add_alias(const Alias& alias);
 
   const SandboxPlan& plan_;
   Account account_;
   View view_;
-  Source workspace_;
   std::vector<std::string> visible_;
-  std::set<std::string> mounted_;
+  Mounts mounts_;
 };
 
 }  // namespace oncelatch::sandbox

@@ -1,7 +1,7 @@
 // A launcher reduced to the sandbox, for tests: options, then the program.
 //
-//   sandbox_runner --workspace DIR [--become UID] [--uid UID] [--bind SOURCE:TARGET:ro|rw] [--hide PATH] [--protect
-//   PATH] [--as-root-mapped] ...
+//   sandbox_runner --workspace DIR [--become UID] [--uid UID] [--bind SOURCE:TARGET:ro|rw] [--hide|--deny PATH]
+//   [--protect|--keep PATH] [--as-root-mapped] ...
 //                  PROGRAM ARGUMENT...
 //
 // Exit code: the program's (128+n for a signal); 99 and "refused ERRNO-NAME message" on stderr where the sandbox
@@ -57,6 +57,11 @@ Bind parse_bind(const std::string& text) {
   return bind;
 }
 
+Alias parse_alias(const std::string& text) {
+  std::size_t colon = text.find(':');
+  return {text.substr(0, colon), text.substr(colon + 1)};
+}
+
 bool take_flag(Options& options, const std::string& name) {
   if (name == "--terminal") return options.terminal = true;
   if (name == "--self-test") return options.show_self_test = true;
@@ -82,6 +87,9 @@ void take_value(Options& options, const std::string& name, const char* value) {
   if (name == "--bind") plan.binds.push_back(parse_bind(value));
   if (name == "--hide") plan.covers.push_back({value, Cover::Kind::hide});
   if (name == "--protect") plan.covers.push_back({value, Cover::Kind::protect});
+  if (name == "--deny") plan.covers.push_back({value, Cover::Kind::hide, true});
+  if (name == "--keep") plan.covers.push_back({value, Cover::Kind::protect, true});
+  if (name == "--alias") plan.aliases.push_back(parse_alias(value));
   if (name == "--home") plan.home = value;
   if (name == "--env") plan.environment.emplace_back(value);
   if (name == "--port") plan.connect_ports.push_back(static_cast<std::uint16_t>(number));
