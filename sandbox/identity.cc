@@ -1,9 +1,7 @@
 #include "sandbox/identity.h"
 
 #include <fcntl.h>
-#include <grp.h>
 #include <linux/mount.h>
-#include <pwd.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -20,22 +18,16 @@ namespace oncelatch::sandbox {
 
 namespace {
 
-// systemd's table of user ids calls 0x70000000 to 0x7fffffff unused; subordinate ranges and containers lie below.
-constexpr std::uint32_t kFirstUser = 0x70000000;
-constexpr std::uint32_t kProcessBits = 22;  // kernel: the largest pid_max
-constexpr std::uint32_t kRandomBits = 6;    // two pid namespaces, two sandboxes of one launcher
-constexpr int kAttempts = 16;
+// systemd's table of user ids calls 0x70000000 to 0x7fffffff unused but for a part of its last 4 Mi; directory services
+// count up to 2000200000. At random, since the process ids of two containers are often the same.
+constexpr std::uint32_t kFirstUser = 0x78000000;
+constexpr std::uint32_t kUsers = 0x07c00000;
 
 std::uint32_t unused_user() {
-  std::uint32_t user = kFirstUser;
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    std::uint32_t random = 0;
-    if (::getrandom(&random, sizeof random, 0) != static_cast<ssize_t>(sizeof random)) random = 0;
-    user = kFirstUser | (random & ((1U << kRandomBits) - 1)) << kProcessBits |
-           (static_cast<std::uint32_t>(::getpid()) & ((1U << kProcessBits) - 1));
-    if (::getpwuid(user) == nullptr && ::getgrgid(user) == nullptr) break;
-  }
-  return user;
+  std::uint32_t number = 0;
+  if (::getrandom(&number, sizeof number, 0) != static_cast<ssize_t>(sizeof number))
+    number = static_cast<std::uint32_t>(::getpid());
+  return kFirstUser + number % kUsers;
 }
 
 // The change of user alone, in a child that is then gone.
@@ -99,13 +91,14 @@ Identity root_itself(const Owner& owner, const std::string& fault) {
 
 }  // namespace
 
-Identity choose_identity(const std::string& workspace, const std::vector<std::string>& writable) {
+Identity choose_identity(const std::string& workspace, const std::vector<std::string>& writable, bool own_mounts) {
   if (::geteuid() != 0) return same(::geteuid(), ::getegid());
   struct stat found {};
   if (::lstat(workspace.c_str(), &found) != 0) return root_itself({}, workspace + ": " + std::strerror(errno));
   Owner owner{found.st_uid, found.st_gid};
   std::uint32_t user = unused_user();
-  std::string fault = mapping_fault(workspace, writable, {user, user});
+  std::string fault = own_mounts ? mapping_fault(workspace, writable, {user, user})
+                                 : "owners can't be mapped without mounts of the sandbox's own";
   if (fault.empty())
     return {.uid = user, .gid = user, .shown_uid = owner.uid, .shown_gid = owner.gid, .idmapped = true, .loss = {}};
   if (owner.uid == 0) return root_itself(owner, fault);

@@ -31,7 +31,8 @@ struct Identity {
 };
 
 // `workspace` and the paths of `writable` exist and will be mounted writable (a directory on the same filesystem does
-// for what isn't made yet). Anybody but root stays who they are.
-[[nodiscard]] Identity choose_identity(const std::string& workspace, const std::vector<std::string>& writable = {});
+// for what isn't made yet). Anybody but root stays who they are. `own_mounts` is false in a tier without namespaces.
+[[nodiscard]] Identity choose_identity(const std::string& workspace, const std::vector<std::string>& writable = {},
+                                       bool own_mounts = true);
 
 }  // namespace oncelatch::sandbox

@@ -19,7 +19,7 @@ namespace oncelatch::sandbox {
 namespace {
 
 constexpr uid_t kOther = 1000;
-constexpr unsigned long kFirstOfOurs = 0x70000000;
+constexpr unsigned long kFirstOfOurs = 0x78000000;
 
 std::vector<uid_t> owners() {
   if (::geteuid() != 0) return {};  // what follows is about root
@@ -114,7 +114,8 @@ TEST_P(Mapped, TheOwnersFilesAreUsableAndStayTheOwners) {
   Seen seen = shell(lab,
                     "set -e; cat private; echo more >> private; chmod 640 private; mkdir d; echo n > d/new; "
                     "ln d/new closed/hard; ln -s new d/link; mv d/new closed/moved; touch gone; rm gone; umask; "
-                    "cp private copy; touch -d 2001-01-01 copy; truncate -s 3 copy; stat -c %u private copy d d/* closed/* | sort -u");
+                    "cp private copy; touch -d 2001-01-01 copy; truncate -s 3 copy; stat -c %u private copy d d/* "
+                    "closed/* | sort -u");
   EXPECT_EQ(seen.out, "secret\n0022\n" + std::to_string(GetParam()) + "\n") << seen.err;
   for (const char* name : {"private", "copy", "d", "d/link", "closed/hard", "closed/moved", "closed"}) {
     EXPECT_EQ(status(lab.workspace() + "/" + name).st_uid, GetParam()) << name;
@@ -283,7 +284,7 @@ TEST_P(Mapped, WithoutTheRightItIsTheOwnerOrNamedLoss) {
 
 TEST(MappedNot, WithoutSetuidRootStaysRootWithTheLossNamed) {
   REQUIRE_CONFINEMENT();
-  if (::geteuid() != 0) return;
+  if (::geteuid() != 0) GTEST_SKIP() << "this is about root";
   Lab lab(Launch::root_mapped, 0);
   for (const char* without : {"-setuid", "-setuid,-setgid"}) {
     Seen seen = run_under(lab, {"/usr/bin/setpriv", "--bounding-set", without, "--inh-caps", without});
@@ -293,7 +294,7 @@ TEST(MappedNot, WithoutSetuidRootStaysRootWithTheLossNamed) {
 
 TEST(MappedNot, AnothersWorkspaceThatCantBeReachedIsNamed) {
   REQUIRE_CONFINEMENT();
-  if (::geteuid() != 0) return;
+  if (::geteuid() != 0) GTEST_SKIP() << "this is about root";
   Lab lab(Launch::root_mapped, kOther);
   Seen seen = run_under(lab, {"/usr/bin/setpriv", "--bounding-set", "-setuid", "--inh-caps", "-setuid"});
   EXPECT_NE(seen.err.find("the workspace belongs to user 1000"), std::string::npos) << seen.err;
@@ -321,6 +322,18 @@ TEST(Identity, AnybodyElseStaysWhoTheyAre) {
             (std::vector<std::string>{id, id, id, "1"}))
       << seen.err;
   EXPECT_EQ(seen.err, "");
+}
+
+TEST_P(Mapped, ATierWithoutMountsHasNoMappedOwners) {
+  Lab lab(Launch::root_mapped, GetParam());
+  Identity mapped = choose_identity(lab.workspace(), {lab.outside()});
+  EXPECT_TRUE(mapped.idmapped) << mapped.loss;
+  EXPECT_EQ(mapped.shown_uid, GetParam());
+  Identity plain = choose_identity(lab.workspace(), {}, false);
+  EXPECT_FALSE(plain.idmapped);
+  EXPECT_EQ(plain.uid, GetParam());
+  EXPECT_EQ(plain.shown_uid, plain.uid);
+  EXPECT_EQ(plain.loss.empty(), GetParam() != 0) << plain.loss;
 }
 
 TEST(Identity, AMissingWorkspaceIsNoReasonToGuess) {

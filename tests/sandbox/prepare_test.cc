@@ -184,7 +184,7 @@ TEST(PlantedTargets, LieBesideTheHomeWhereTheSandboxedUserCouldReachThem) {
 // Otherwise the self-test's failure to read it would prove a mode and not the view.
 TEST(PlantedTargets, CanBeReadByTheSandboxedUserOutside) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root plants for somebody else";
-  constexpr uid_t kUser = 0x70001234;
+  constexpr uid_t kUser = 0x78001234;
   Result<std::unique_ptr<Planted>> planted = Planted::make(kUser, kUser, {}, {});
   ASSERT_TRUE(planted) << planted.error().message();
   std::string secret = (*planted)->directory() + "/secret";
