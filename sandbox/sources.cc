@@ -49,8 +49,9 @@ Result<Source> Sources::keep(Fd descriptor, const std::string& path) {
   return source;
 }
 
-Result<Source> Sources::open_path(const std::string& path) {
-  Fd descriptor(open_object(AT_FDCWD, path, 0));
+Result<Source> Sources::open_path(const std::string& path, bool links) {
+  Fd descriptor(open_object(AT_FDCWD, path, links ? 0 : RESOLVE_NO_SYMLINKS));
+  if (!descriptor && errno == ELOOP) return fail_errno("sandbox", path, ELOOP, "name the object itself, without links");
   if (!descriptor) return fail_errno("sandbox", path, errno, "check that it exists and can be reached");
   Source source = TRY(keep(std::move(descriptor), path));
   if (!source.directory && !source.regular)

@@ -28,8 +28,9 @@ struct Source {
 
 class Sources {
  public:
-  // Directories and regular files only: a socket, device or FIFO is refused.
-  [[nodiscard]] Result<Source> open_path(const std::string& path);
+  // Directories and regular files only: a socket, device or FIFO is refused. `links` may stand before the last
+  // component; never where the confined side could have made one.
+  [[nodiscard]] Result<Source> open_path(const std::string& path, bool links = true);
   // Below a source that is open already, without any link, of any kind; nullopt where it doesn't exist.
   [[nodiscard]] Result<std::optional<Source>> open_below(const Source& root, const std::string& relative);
   [[nodiscard]] std::vector<Fd> take() { return std::move(descriptors_); }

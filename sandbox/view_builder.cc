@@ -40,6 +40,14 @@ void add_system(View& view, const SandboxPlan& plan) {
   }
 }
 
+// Whether the confined side can make links on the way to the path.
+bool writable_inside(const SandboxPlan& plan, const std::string& path) {
+  auto holds = [&](const Bind& bind) {
+    return bind.access == Access::read_write && bind.source != path && lies_within(path, bind.source);
+  };
+  return lies_within(path, plan.workspace) || std::any_of(plan.binds.begin(), plan.binds.end(), holds);
+}
+
 bool system_place(const std::string& path) {
   auto below = [&](const char* place) { return lies_within(path, place); };
   constexpr const char* kSystem[] = {"/etc",   "/usr",    "/var", "/run",  "/boot", "/lib",  "/lib32",
@@ -93,7 +101,7 @@ Status ViewBuilder::add_home() {
 }
 
 Status ViewBuilder::add_bind(const Bind& bind) {
-  Result<Source> source = sources.open_path(bind.source);
+  Result<Source> source = sources.open_path(bind.source, !writable_inside(plan_, bind.source));
   if (!source && bind.optional && source.error().errno_value == ENOENT) return {};
   Source opened = TRY(std::move(source));
   visible_.push_back(opened.real_path);

@@ -211,6 +211,22 @@ TEST_P(Covers, ANamedOneThatIsntThereIsRefused) {
   }
 }
 
+// An earlier session could have made the link.
+TEST_P(Covers, ABindOutOfAWritableTreeLeadsThroughNoLink) {
+  Lab lab(GetParam());
+  fill(lab);
+  std::filesystem::create_symlink(lab.outside(), lab.workspace() + "/link");
+  Seen seen = lab.run({"/bin/cat", "/data"}, {"--bind", lab.workspace() + "/link/secret:/data:ro"});
+  EXPECT_EQ(seen.code, kRefused);
+  EXPECT_NE(seen.err.find("refused ELOOP"), std::string::npos) << seen.err;
+  EXPECT_EQ(lab.run({"/bin/cat", "/data"}, {"--bind", lab.workspace() + "/a/b/free:/data:ro"}).out, "free");
+  std::filesystem::create_symlink(lab.workspace() + "/a/b", lab.outside() + "/b");
+  std::vector<std::string> options = {"--bind", lab.outside() + "/b/free:/data:ro"};
+  EXPECT_EQ(lab.run({"/bin/cat", "/data"}, options).out, "free") << "a link that only the host can make";
+  options.insert(options.end(), {"--bind", lab.outside() + ":/more:rw"});
+  EXPECT_EQ(lab.run({"/bin/cat", "/data"}, options).code, kRefused);
+}
+
 TEST_P(Covers, WhatIsShownElsewhereCantBeHidden) {
   Lab lab(GetParam());
   fill(lab);
