@@ -244,9 +244,9 @@ TEST_P(Mapped, GitReadsNothingAgainOnEitherSide) {
   EXPECT_NE(index_of(lab), before) << "what changed is noted, so the comparison can fail";
 }
 
-Seen run_under(const Lab& lab, const std::vector<std::string>& wrapper) {
+Seen run_under(const Lab& lab, const std::vector<std::string>& wrapper, const std::vector<std::string>& options = {}) {
   std::vector<std::string> words =
-      lab.command({}, {"/bin/sh", "-c", "id -u; echo x > new && echo written; cat /proc/self/uid_map"});
+      lab.command(options, {"/bin/sh", "-c", "id -u; echo x > new && echo written; cat /proc/self/uid_map"});
   Spawn spawn;
   spawn.path = wrapper[0];
   spawn.argv = wrapper;
@@ -310,6 +310,22 @@ TEST_P(Mapped, AFilesystemThatCantIsFoundOut) {
       id + " u; mount -t overlay overlay -o lowerdir=l,upperdir=u,workdir=w " + lab.workspace() + "; cd /; exec \"$@\"";
   Seen seen = run_under(lab, {"/usr/bin/unshare", "--mount", "/bin/sh", "-c", mount, "sh"});
   expect_fallback(lab, seen, "Invalid argument");
+}
+
+// Chosen before such a mount was known: what must be writable is refused, what is read goes by its mode.
+TEST_P(Mapped, AMountThatCantBeMappedIsNeverSilentlyWritten) {
+  Lab lab(Launch::root_mapped, GetParam());
+  std::string mount = "set -e; mount -t tmpfs tmpfs " + lab.outside() + "; cd " + lab.outside() +
+                      "; mkdir l u w m; "
+                      "mount -t overlay overlay -o lowerdir=l,upperdir=u,workdir=w m; cd /; exec \"$@\"";
+  const std::vector<std::string> wrapper = {"/usr/bin/unshare", "--mount", "/bin/sh", "-c", mount, "sh"};
+  Seen seen = run_under(lab, wrapper, {"--by-workspace-only", "--bind", lab.outside() + "/m:/data:rw"});
+  EXPECT_EQ(seen.code, kRefused);
+  EXPECT_EQ(seen.out, "");
+  EXPECT_NE(seen.err.find("refused EINVAL sandbox: sources: /data"), std::string::npos) << seen.err;
+  seen = run_under(lab, wrapper, {"--by-workspace-only", "--bind", lab.outside() + "/m:/data:ro"});
+  EXPECT_EQ(seen.code, 0) << seen.err;
+  EXPECT_NE(kernel_user(seen), "0");
 }
 
 TEST(Identity, AnybodyElseStaysWhoTheyAre) {

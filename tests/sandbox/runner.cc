@@ -34,6 +34,7 @@ struct Options {
   bool leak = false;
   bool announce = false;
   bool choose_identity = false;
+  bool workspace_only = false;    // the choice sees no other mount
   int close_lifeline_after = -1;  // milliseconds
   std::string program;
   int first_argument = 0;
@@ -68,6 +69,7 @@ bool take_flag(Options& options, const std::string& name) {
   if (name == "--quick") return options.quick = true;
   if (name == "--leak") return options.leak = true;
   if (name == "--announce") return options.announce = true;
+  if (name == "--by-workspace-only") return options.workspace_only = true;
   if (name == "--as-root-mapped") return options.choose_identity = true;
   if (name == "--host-network") options.plan.network = Network::ports;
   if (name == "--loopback") options.plan.network = Network::loopback;
@@ -130,11 +132,12 @@ void leak_descriptors() {
 }
 
 // As the launcher does; the loss goes to stderr.
-void take_identity(SandboxPlan& plan) {
+void take_identity(SandboxPlan& plan, bool workspace_only) {
   std::vector<std::string> writable;
   if (!plan.home.empty()) writable.push_back(plan.home);
   for (const Bind& bind : plan.binds)
     if (bind.access == Access::read_write) writable.push_back(bind.source);
+  if (workspace_only) writable.clear();
   Identity identity = choose_identity(plan.workspace, writable);
   plan.uid = identity.uid;
   plan.gid = identity.gid;
@@ -173,7 +176,7 @@ int run(int argc, char** argv) {
   Options options = parse(argc, argv);
   SandboxPlan& plan = options.plan;
   if (plan.argv.empty()) return 2;
-  if (options.choose_identity) take_identity(plan);
+  if (options.choose_identity) take_identity(plan, options.workspace_only);
   if (plan.program_inside.empty()) plan.program_inside = plan.argv[0];
   Result<VerifiedArtifact> artifact =
       verify::verify_file(options.program.empty() ? plan.argv[0] : options.program, std::nullopt);
