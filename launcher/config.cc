@@ -14,6 +14,7 @@
 #include "base/yaml.h"
 #include "launcher/environment.h"
 #include "launcher/exec/workspace.h"
+#include "launcher/session_directory.h"
 
 namespace oncelatch::launcher {
 namespace {
@@ -121,12 +122,13 @@ Result<LaunchConfig> resolve_config(const RunOptions& options, std::vector<std::
   }
   config.rules = TRY(load_rules(options.policy));
   config.program = TRY(find_program(*config.agent, options, config.environment));
-  struct stat info {};
-  if (::stat(config.workspace.c_str(), &info) != 0) return fail_errno("workspace", shown(config.workspace), errno);
   struct stat git {};
   config.git_is_file = ::lstat((config.workspace + "/.git").c_str(), &git) == 0 && S_ISREG(git.st_mode);
-  config.uid = ::geteuid() == 0 ? info.st_uid : ::geteuid();
-  config.gid = ::geteuid() == 0 ? info.st_gid : ::getegid();
+  SessionRoot root = TRY(SessionRoot::open(config.environment));
+  config.identity = sandbox::choose_identity(config.workspace, {root.path()});
+  // Mapped, a source's own owner is the one inside.
+  config.uid = config.identity.idmapped ? ::geteuid() : config.identity.uid;
+  config.gid = config.identity.idmapped ? ::getegid() : config.identity.gid;
   return config;
 }
 

@@ -15,6 +15,7 @@
 #include "launcher/agents.h"
 #include "launcher/options.h"
 #include "policy/rules.h"
+#include "sandbox/identity.h"
 
 namespace oncelatch::launcher {
 
@@ -26,8 +27,9 @@ struct LaunchConfig {
   std::string program;    // the agent's program file as named or found in PATH
   policy::Rules rules;
   std::vector<std::string> environment;  // the caller's
-  bool git_is_file = false;  // the workspace's .git is a file (linked worktree, submodule): it names where git looks
-  uid_t uid = 0;             // whom the confined processes run as: the caller, or for root the workspace's owner
+  bool git_is_file = false;    // the workspace's .git is a file (linked worktree, submodule): it names where git looks
+  sandbox::Identity identity;  // whom the confined processes run as
+  uid_t uid = 0;               // owner of what is made for them: the home, the recorder
   gid_t gid = 0;
 };
 

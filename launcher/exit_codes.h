@@ -8,7 +8,7 @@ inline constexpr int kExitPolicyDenied = 120;   // only under --unattended: deni
 inline constexpr int kExitGuarantee = 121;      // a required guarantee is not available on this machine
 inline constexpr int kExitConfiguration = 122;  // configuration, policy or command line refused
 inline constexpr int kExitTimeLimit = 124;
-inline constexpr int kExitLauncher = 125;       // launcher fault, verification failure included
+inline constexpr int kExitLauncher = 125;  // launcher fault, verification failure included
 inline constexpr int kExitNotExecutable = 126;
 inline constexpr int kExitNotFound = 127;
 

@@ -1,5 +1,7 @@
 #include "launcher/plan.h"
 
+#include <sys/stat.h>
+
 #include "launcher/environment.h"
 
 namespace oncelatch::launcher {
@@ -13,17 +15,22 @@ std::string base_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
+// What is there now must still be there when it is covered.
+sandbox::Cover cover_of(const std::string& path, sandbox::Cover::Kind kind) {
+  struct stat info {};
+  return {.path = path, .kind = kind, .required = ::lstat(path.c_str(), &info) == 0};
+}
+
 void add_covers(sandbox::SandboxPlan& plan, const AgentProfile& agent, bool git_is_file) {
-  for (std::string_view hidden : agent.hidden) {
-    plan.covers.push_back({plan.workspace + "/" + std::string(hidden), sandbox::Cover::Kind::hide});
-  }
+  using Kind = sandbox::Cover::Kind;
+  for (std::string_view hidden : agent.hidden)
+    plan.covers.push_back(cover_of(plan.workspace + "/" + std::string(hidden), Kind::hide));
   if (git_is_file) {
-    plan.covers.push_back({plan.workspace + "/.git", sandbox::Cover::Kind::protect});
+    plan.covers.push_back(cover_of(plan.workspace + "/.git", Kind::protect));
     return;
   }
-  for (std::string_view name : kGitProtected) {
-    plan.covers.push_back({plan.workspace + "/" + std::string(name), sandbox::Cover::Kind::protect});
-  }
+  for (std::string_view name : kGitProtected)
+    plan.covers.push_back(cover_of(plan.workspace + "/" + std::string(name), Kind::protect));
 }
 
 }  // namespace
@@ -49,8 +56,11 @@ LaunchPlan make_plan(const LaunchConfig& config, const std::string& session_path
                                          {kHomeInside, kRecorderInside, kProgramsInside, config.workspace});
   inside.network = sandbox::Network::ports;
   inside.connect_ports = {443};
-  inside.uid = config.uid;
-  inside.gid = config.gid;
+  inside.uid = config.identity.uid;
+  inside.gid = config.identity.gid;
+  inside.shown_uid = config.identity.shown_uid;
+  inside.shown_gid = config.identity.shown_gid;
+  inside.idmapped = config.identity.idmapped;
   return plan;
 }
 

@@ -41,7 +41,8 @@ Json session_start_body(const LaunchConfig& config, const VerifiedArtifact& arti
           {"unattended", config.options.unattended},
           {"network", {{"host", true}, {"tcp_connect_ports", {443}}, {"open", "UDP, and any host on TCP 443"}}},
           {"caller_uid", ::getuid()},
-          {"confined_uid", config.uid},
+          {"confined_uid", config.identity.uid},
+          {"identity_loss", config.identity.loss},
           {"sandbox", host_facts_body(facts)}};
 }
 

@@ -40,6 +40,7 @@ class PlanMaker {
     sandbox_.home_inside = kHomeInside;
     TRY(show_paths());
     TRY(show_toolchains());
+    add_aliases(plan_.workspace.aliases);
     TRY(cover());
     choose_network();
     choose_limits();
@@ -83,7 +84,25 @@ class PlanMaker {
                   "the sandbox has its own");
     sandbox_.binds.push_back({.source = real, .target = real, .access = access});
     visible_.push_back(real);
+    std::string spelled = given[0] == '/' ? given : real_path(".") + "/" + given;
+    for (auto& link : links_along(spelled)) links_.push_back(std::move(link));
     return {};
+  }
+
+  // The caller's own spellings lead to the same places inside.
+  void add_aliases(std::vector<std::pair<std::string, std::string>> links) {
+    links.insert(links.end(), links_.begin(), links_.end());
+    std::vector<std::string> taken = visible_;
+    taken.push_back(sandbox_.workspace);
+    for (const char* system : {"/usr", "/etc", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/dev", "/proc",
+                               "/var/tmp", kHomeInside})
+      taken.emplace_back(system);
+    for (const auto& [path, target] : links) {
+      auto holds = [&link = path](const std::string& place) { return is_or_contains(place, link); };
+      if (std::any_of(taken.begin(), taken.end(), holds)) continue;
+      taken.push_back(path);
+      sandbox_.aliases.push_back({path, target});
+    }
   }
 
   Status show_toolchains() {
@@ -101,7 +120,12 @@ class PlanMaker {
     return {};
   }
 
-  void protect(const std::string& path) { sandbox_.covers.push_back({path, sandbox::Cover::Kind::protect}); }
+  // What is there now must still be there when it is covered.
+  void protect(const std::string& path) {
+    struct stat info {};
+    bool exists = ::lstat(path.c_str(), &info) == 0;
+    sandbox_.covers.push_back({.path = path, .kind = sandbox::Cover::Kind::protect, .required = exists});
+  }
 
   // What would run outside later, ourselves included, and what the caller denies.
   Status cover() {
@@ -135,7 +159,7 @@ class PlanMaker {
     if (!below && is_or_contains(real, sandbox_.workspace))
       return fail("command line", object, "the workspace lies in it", "name something inside");
     if (!below) return {};  // isn't visible anyway
-    sandbox_.covers.push_back({real, sandbox::Cover::Kind::hide});
+    sandbox_.covers.push_back({.path = real, .kind = sandbox::Cover::Kind::hide, .required = true});
     return {};
   }
 
@@ -232,6 +256,7 @@ class PlanMaker {
   sandbox::SandboxPlan& sandbox_;
   std::string home_;
   std::vector<std::string> visible_;
+  std::vector<std::pair<std::string, std::string>> links_;
   std::vector<std::string> path_;
   std::vector<std::string> variables_;
 };

@@ -52,14 +52,23 @@ TEST(Plan, TheRepositorysExecutableConfigurationIsCovered) {
   EXPECT_THAT(hidden, ::testing::Not(::testing::Contains("/.kiro/specs")));
 }
 
-TEST(Plan, RootRunsTheAgentAsTheWorkspacesOwner) {
+TEST(Plan, RootRunsTheAgentAsAUserOfItsOwnShownAsTheWorkspacesOwner) {
   if (::geteuid() != 0)
     return;  // an ordinary user has no choice: config.uid is the caller's, checked below in every run
   Scratch scratch;
   ASSERT_EQ(::chown(scratch.path("repository").c_str(), 61234, 61235), 0);
   LaunchConfig config = std::move(*resolve_config(options(scratch), scratch.environment()));
-  EXPECT_EQ(config.uid, 61234U);
-  EXPECT_EQ(config.gid, 61235U);
+  const sandbox::SandboxPlan inside = make_plan(config, "/s", "/b/kiro-cli").sandbox;
+  EXPECT_EQ(inside.shown_uid, 61234U);
+  EXPECT_EQ(inside.shown_gid, 61235U);
+  if (inside.idmapped) {
+    EXPECT_NE(inside.uid, 61234U);
+    EXPECT_NE(inside.uid, 0U);
+    EXPECT_EQ(config.uid, 0U) << "what is made for the session stays the launcher's";
+  } else {
+    EXPECT_EQ(inside.uid, 61234U);
+    EXPECT_EQ(config.uid, 61234U);
+  }
 }
 
 TEST(Home, IsFreshPrivateAndKnowsTheCallersGitName) {

@@ -40,7 +40,8 @@ TEST_P(EveryProgram, IsPositionIndependentWithFullRelroAndNoExecutableData) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Release, EveryProgram,
-                         ::testing::Values("oncelatch", "oncelatch-relay", "oncelatch-exec", "oncelatch-narrow"),
+                         ::testing::Values("oncelatch", "oncelatch-session", "oncelatch-relay", "oncelatch-exec",
+                                           "oncelatch-narrow"),
                          [](const auto& name) {
                            std::string word = name.param;
                            std::replace(word.begin(), word.end(), '-', '_');
@@ -74,15 +75,15 @@ TEST_P(GlibcProgram, IsMarkedForControlFlowEnforcement) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Release, GlibcProgram, ::testing::Values("oncelatch", "oncelatch-relay"),
+INSTANTIATE_TEST_SUITE_P(Release, GlibcProgram, ::testing::Values("oncelatch-session", "oncelatch-relay"),
                          [](const auto& name) {
                            std::string word = name.param;
                            std::replace(word.begin(), word.end(), '-', '_');
                            return word;
                          });
 
-TEST(ExecPath, IsStatic) {
-  for (const char* name : {"oncelatch-exec", "oncelatch-narrow"}) {
+TEST(SmallPrograms, AreStatic) {
+  for (const char* name : {"oncelatch", "oncelatch-exec", "oncelatch-narrow"}) {
     for (const std::string& path : programs_named(name)) {
       EXPECT_FALSE(read_elf_file(path).dynamically_linked) << path;
     }
