@@ -37,17 +37,7 @@ static_assert(kModeCount + kTraces <= 64);
 
 // In the order of OutputTrace. The region goes back with the cursor kept where it is.
 constexpr std::array<const char*, kTraces> kUndo = {
-    "\x1b[0m",
-    "\x1b(B",
-    "\x1b)B",
-    "\x0f",
-    "\x1b>",
-    "\x1b"
-    "7\x1b[r\x1b"
-    "8",
-    "\x1b[0 q",
-    "\x1b[>4m",
-    "\x1b[23;0t",
+    "\x1b[0m", "\x1b(B", "\x1b)B", "\x0f", "\x1b>", "\0337\x1b[r\0338", "\x1b[0 q", "\x1b[>4m", "\x1b[23;0t",
 };
 
 constexpr std::uint64_t bit_of(std::size_t index) {
