@@ -7,9 +7,8 @@
 // Every byte passes, in order and at once; kMark is put in before the last byte that makes a command one, so it is seen
 // and not obeyed:
 //
-//   - "##[", "##vso[", "##teamcity[", "section_start:", "section_end:" and "[8mha:" anywhere, in any case: runners
-//   search
-//     the whole line for some of these;
+//   - anywhere, in any case, for some runners search the whole line: "##[", "##vso[", "##teamcity[", "section_start:",
+//     "section_end:", "[8mha:";
 //   - the second "::" of a line that begins with "::". One "::" alone (an address, a qualified name) is no command.
 //
 // Bytes that draw nothing don't hide a command: controls, all bytes from 0x80 (byte order marks, blanks and joiners
@@ -18,7 +17,7 @@
 // 0x1c to 0x1e; only LF ends one for sure. A "::" behind a time stamp or other text is left alone: no runner takes it.
 //
 // One for each descriptor that is written, behind whatever joins or shortens output (OutputFilter, stderr into stdout):
-// two halves of a command that meet after it are none of its business.
+// two halves of a command that only meet behind it are not seen.
 //
 // Ownership: a value of some 100 bytes; nothing is held back, so there is nothing to flush. Threads: one. Failure:
 // none; binary data passes. After fork: yes. It is freestanding of exceptions and RTTI: the light program has it too.
