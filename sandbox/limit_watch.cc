@@ -19,6 +19,7 @@ constexpr long kMemoryPause = 100;
 constexpr long kShortPause = 50;    // memory runs short
 constexpr long kMostElapsed = 500;  // one look never counts for more, however late it came
 constexpr long kLongestAtLimit = 2000;
+constexpr long kLongestPause = 500;
 constexpr long kCostShare = 50;  // a look may take a fiftieth of the time
 
 constexpr std::uint64_t kUnknown = ~std::uint64_t{0};
@@ -70,13 +71,19 @@ bool no_more_can_be_made() {
   return pid < 0;
 }
 
+constexpr int kMonotonic = 1;
+constexpr int kOwnTime = 2;  // CLOCK_PROCESS_CPUTIME_ID
+
+long milliseconds_of(int clock) {
+  __kernel_timespec now{};
+  sys::call(__NR_clock_gettime, clock, &now);
+  return static_cast<long>(now.tv_sec * 1000 + now.tv_nsec / 1000000);
+}
+
 }  // namespace
 
 long milliseconds_now() {
-  __kernel_timespec now{};
-  constexpr int kMonotonic = 1;
-  sys::call(__NR_clock_gettime, kMonotonic, &now);
-  return static_cast<long>(now.tv_sec * 1000 + now.tv_nsec / 1000000);
+  return milliseconds_of(kMonotonic);
 }
 
 // Without namespaces /proc is the host's: nothing there may be counted.
@@ -98,11 +105,11 @@ LimitHit LimitWatch::look() {
     next_ = start + kIdlePause;
     return LimitHit::none;
   }
+  long before = milliseconds_of(kOwnTime);  // not the clock's: a busy machine must not make it look away
   Count now = count();
   tasks_ = now.tasks;
   LimitHit hit = judge(now, elapsed);
-  long end = milliseconds_now();
-  next_ = end + pause(now, end - start);
+  next_ = milliseconds_now() + pause(now, milliseconds_of(kOwnTime) - before);
   return hit;
 }
 
@@ -158,7 +165,8 @@ LimitHit LimitWatch::judge(const Count& now, long elapsed) {
 
 long LimitWatch::pause(const Count& now, long cost) const {
   long wanted = memory_ == 0 ? kPause : now.bytes > memory_ / 2 ? kShortPause : kMemoryPause;
-  return wanted > cost * kCostShare ? wanted : cost * kCostShare;
+  long fair = cost * kCostShare < kLongestPause ? cost * kCostShare : kLongestPause;
+  return wanted > fair ? wanted : fair;
 }
 
 }  // namespace oncelatch::sandbox

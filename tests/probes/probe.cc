@@ -13,7 +13,7 @@ namespace oncelatch::probe {
 
 namespace {
 
-constexpr const Named* kAll[] = {kFileAttempts, kProcessAttempts, kKernelAttempts, kSocketAttempts};
+constexpr const Named* kAll[] = {kFileAttempts, kProcessAttempts, kKernelAttempts, kSocketAttempts, kLimitAttempts};
 
 Attempt find(const std::string& name) {
   for (const Named* list : kAll)

@@ -26,5 +26,6 @@ extern const Named kFileAttempts[];
 extern const Named kProcessAttempts[];
 extern const Named kKernelAttempts[];
 extern const Named kSocketAttempts[];
+extern const Named kLimitAttempts[];
 
 }  // namespace oncelatch::probe

@@ -1,5 +1,13 @@
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+
+#include "base/beneath.h"
 #include "tests/sandbox/lab.h"
 #include "tests/sandbox/must_confine.h"
 
@@ -18,6 +26,148 @@ TEST_P(Limited, Processes) {
   Lab lab(GetParam());
   EXPECT_EQ(lab.attempts({"fork-many=400"}, {"--processes", "320"})["fork-many=400"], "EAGAIN");
   EXPECT_EQ(lab.attempts({"fork-many=200"}, {"--processes", "320"})["fork-many=200"], "OK");
+}
+
+// With a control group where one can be had, and without.
+const std::vector<std::vector<std::string>>& sources() {
+  static const std::vector<std::vector<std::string>> all = {{}, {"--no-groups"}};
+  return all;
+}
+// For the number of processes a group is made for the kernel's root only.
+std::vector<std::vector<std::string>> process_sources(Launch launch) {
+  return launch == Launch::root_as_root ? sources() : std::vector<std::vector<std::string>>{{}};
+}
+
+std::vector<std::string> with(std::vector<std::string> options, const std::vector<std::string>& more) {
+  options.insert(options.end(), more.begin(), more.end());
+  return options;
+}
+
+// How late this process, outside, starts another one while the bomb goes off.
+std::chrono::milliseconds longest_start(Process& bomb) {
+  std::chrono::steady_clock::duration longest{};
+  for (;;) {
+    auto before = std::chrono::steady_clock::now();
+    Spawn spawn;
+    spawn.path = "/bin/true";
+    spawn.argv = {"true"};
+    EXPECT_EQ(run_program(spawn).code, 0);
+    longest = std::max(longest, std::chrono::steady_clock::now() - before);
+    Result<ExitStatus> end = bomb.wait(std::chrono::milliseconds(20));
+    if (!end && end.error().errno_value == ETIMEDOUT) continue;
+    EXPECT_EQ(end ? end->shell_code() : -1, 137);
+    break;
+  }
+  return std::chrono::duration_cast<std::chrono::milliseconds>(longest);
+}
+
+// E130: what stays at the limit is ended, the reason is told, and the rest of the machine stays usable.
+TEST_P(Limited, Bombs) {
+  Lab lab(GetParam());
+  for (const std::vector<std::string>& source : process_sources(GetParam()))
+    for (const char* bomb : {"fork-bomb", "thread-bomb", "vfork-bomb"}) {
+      int ends[2];
+      ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+      Fd err(ends[0]);
+      Spawn spawn = lab.spawn(with(source, {"--processes", "320"}), {lab.probe(), bomb});
+      spawn.keep[2] = ends[1];
+      Result<Process> runner = start(spawn);
+      ::close(ends[1]);
+      ASSERT_TRUE(runner);
+      auto since = std::chrono::steady_clock::now();
+      std::chrono::milliseconds longest = longest_start(*runner);
+      auto took = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - since);
+      std::printf("%s %s: ended after %lld ms, slowest start outside %lld ms\n", bomb, source.empty() ? "" : "no group",
+                  static_cast<long long>(took.count()), static_cast<long long>(longest.count()));
+      EXPECT_LT(longest, std::chrono::seconds(5));  // the machine may be busy with other things too
+      EXPECT_LT(took, std::chrono::seconds(20));
+      Result<std::string> told = read_whole(err.get(), "stderr", 1 << 20);
+      ASSERT_TRUE(told);
+      EXPECT_NE(told->find("limit processes\n"), std::string::npos) << *told;
+    }
+}
+
+// Many processes that fit are nobody's fault, however long they stay and however they come and go.
+TEST_P(Limited, ManyProcessesThatFitAreLeftAlone) {
+  Lab lab(GetParam());
+  const std::string script =
+      "i=0; while [ $i -lt 270 ]; do sleep 4 & i=$((i+1)); done; "
+      "i=0; while [ $i -lt 300 ]; do /bin/true; i=$((i+1)); done; wait; echo done";
+  for (const std::vector<std::string>& source : process_sources(GetParam())) {
+    Seen seen = lab.run({"/bin/sh", "-c", script}, with(source, {"--processes", "320"}));
+    EXPECT_EQ(seen.code, 0) << seen.err;
+    EXPECT_EQ(seen.out, "done\n");
+    EXPECT_EQ(seen.err, "");
+  }
+}
+
+// E131: all processes together; the program ends with its greedy child.
+TEST_P(Limited, Memory) {
+  Lab lab(GetParam());
+  for (const std::vector<std::string>& source : sources())
+    for (const char* greed : {"hog=2000", "hog-shared=2000", "hog-together=2000"}) {
+      std::string script = "exec 2>/dev/null; \"$0\" " + std::string(greed) + "; sleep 2; exit 3";
+      Seen seen = lab.run({"/bin/sh", "-c", script, lab.probe()}, with(source, {"--memory", "134217728"}));
+      EXPECT_EQ(seen.code, 137) << greed;
+      EXPECT_EQ(seen.err, "limit memory\n") << greed;
+    }
+}
+
+TEST_P(Limited, MemoryThatFitsIsLeftAlone) {
+  Lab lab(GetParam());
+  for (const std::vector<std::string>& source : sources()) {
+    Seen seen = lab.run({lab.probe(), "hog=64", "hog-shared=64", "hog-together=64", "hog=64"},
+                        with(source, {"--memory", "134217728"}));
+    EXPECT_EQ(seen.code, 0);
+    EXPECT_EQ(seen.out, "hog=64 OK\nhog-shared=64 OK\nhog-together=64 OK\nhog=64 OK\n");
+    EXPECT_EQ(seen.err, "");
+  }
+}
+
+// E131: what lies in a temporary filesystem is memory too, where the kernel counts.
+TEST_P(Limited, MemoryInFiles) {
+  if (::geteuid() != 0 || GetParam() == Launch::user) return;  // counted for a group only
+  Lab lab(GetParam());
+  Seen seen = lab.run({"/bin/sh", "-c", "exec 2>/dev/null; head -c 300000000 /dev/zero > /tmp/big; sleep 2"},
+                      {"--memory", "134217728"});
+  EXPECT_EQ(seen.code, 137);
+  EXPECT_EQ(seen.err, "limit memory\n");
+}
+
+// A program that kills itself, or is killed by another's signal, hit no limit.
+TEST_P(Limited, OtherEndsAreNoLimit) {
+  Lab lab(GetParam());
+  for (const std::vector<std::string>& source : sources()) {
+    Seen seen = lab.run({"/bin/sh", "-c", "kill -KILL $$"}, with(source, {"--memory", "134217728"}));
+    EXPECT_EQ(seen.code, 137);
+    EXPECT_EQ(seen.err, "");
+  }
+}
+
+// E132: a tebibyte of nothing is refused by size, and the code says so.
+TEST_P(Limited, SparseFile) {
+  Lab lab(GetParam());
+  for (const std::string& place : {lab.workspace(), std::string("/tmp")}) {
+    EXPECT_EQ(lab.attempts({"sparse-file=" + place + "/sparse"})["sparse-file=" + place + "/sparse"], "SIG25");
+    Seen seen = lab.run({"/bin/sh", "-c", "exec truncate -s 1T " + place + "/sparse"});
+    EXPECT_EQ(seen.code, 153);
+    EXPECT_EQ(seen.err, "limit file-size\n");
+  }
+  struct stat status {};
+  ASSERT_EQ(::stat((lab.workspace() + "/sparse").c_str(), &status), 0);
+  EXPECT_EQ(status.st_size, 0);
+}
+
+// E132: empty files take no size, but end too.
+TEST_P(Limited, EmptyFiles) {
+  Lab lab(GetParam());
+  for (const char* place : {"/tmp", "/var/tmp", "/dev/shm"}) {
+    std::string many = "empty-files=" + std::string(place) + ":10000000";
+    std::string few = "empty-files=" + std::string(place) + ":900";
+    auto verdicts = lab.attempts({few, many}, {"--temporary", "8388608"});
+    EXPECT_EQ(verdicts[few], "OK") << place;
+    EXPECT_EQ(verdicts[many], "ENOSPC") << place;
+  }
 }
 
 // E132
@@ -39,9 +189,10 @@ TEST_P(Limited, TemporaryFiles) {
 
 TEST_P(Limited, CoreFilesAndUserNamespaces) {
   Lab lab(GetParam());
-  Seen seen = lab.run(
-      {"/bin/sh", "-c", "ulimit -c; ulimit -Hn; cat /proc/sys/user/max_user_namespaces /proc/self/oom_score_adj"});
-  EXPECT_TRUE(seen.out.starts_with("0\n4096\n0\n")) << seen.out << seen.err;
+  Seen seen =
+      lab.run({"/bin/sh", "-c",
+               "ulimit -c; ulimit -Hn; ulimit -Hl; cat /proc/sys/user/max_user_namespaces /proc/self/oom_score_adj"});
+  EXPECT_EQ(seen.out, "0\n4096\n8192\n0\n1000\n") << seen.err;
 }
 
 TEST_P(Limited, CapabilitiesAreGone) {

@@ -1,0 +1,112 @@
+// Attempts on the limits: most of them end only by being ended.
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "tests/probes/probe.h"
+
+namespace oncelatch::probe {
+
+namespace {
+
+constexpr std::size_t kMebibyte = std::size_t{1} << 20;
+
+// Every process makes more, for ever; none gives up.
+int fork_bomb(const std::string&) {
+  for (;;)
+    if (::fork() < 0) ::usleep(1000);
+}
+
+void* sleep_for_ever(void*) {
+  for (;;) ::pause();
+}
+int thread_bomb(const std::string&) {
+  pthread_attr_t attributes;
+  ::pthread_attr_init(&attributes);
+  ::pthread_attr_setstacksize(&attributes, 65536);
+  for (pthread_t thread;;)
+    if (::pthread_create(&thread, &attributes, sleep_for_ever, nullptr) != 0) ::usleep(1000);
+}
+
+// Each waits in its call for the one it made.
+int stack_vforks(void*);
+int vfork_next() {
+  std::vector<char> stack(65536);
+  return ::clone(stack_vforks, stack.data() + stack.size(), CLONE_VM | CLONE_VFORK | SIGCHLD, nullptr);
+}
+int stack_vforks(void*) {
+  while (vfork_next() < 0) ::usleep(1000);
+  return 0;
+}
+int vfork_bomb(const std::string&) {
+  return stack_vforks(nullptr);
+}
+
+int touch(const std::string& mebibytes, int flags) {
+  std::size_t most = std::strtoul(mebibytes.c_str(), nullptr, 10);
+  for (std::size_t i = 0; i < most; ++i) {
+    void* memory = ::mmap(nullptr, kMebibyte, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return errno;
+    std::memset(memory, 1, kMebibyte);
+    ::usleep(500);
+  }
+  return 0;
+}
+int hog(const std::string& mebibytes) {
+  return touch(mebibytes, MAP_PRIVATE);
+}
+int hog_shared(const std::string& mebibytes) {
+  return touch(mebibytes, MAP_SHARED);
+}
+// None of them is large.
+int hog_together(const std::string& mebibytes) {
+  constexpr int kChildren = 8;
+  std::string share = std::to_string(std::strtoul(mebibytes.c_str(), nullptr, 10) / kChildren);
+  for (int i = 0; i < kChildren; ++i) {
+    if (::fork() != 0) continue;
+    int error = touch(share, MAP_PRIVATE);
+    ::sleep(1);  // with the others
+    ::_exit(error);
+  }
+  int status = 0;
+  while (::wait(&status) > 0) {
+  }
+  return 0;
+}
+
+// DIRECTORY:COUNT
+int empty_files(const std::string& argument) {
+  std::size_t colon = argument.rfind(':');
+  std::string prefix = argument.substr(0, colon) + "/empty-";
+  long count = std::atol(argument.c_str() + colon + 1);
+  for (long i = 0; i < count; ++i) {
+    int fd = ::open((prefix + std::to_string(i)).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0) return errno;
+    ::close(fd);
+  }
+  return 0;
+}
+int sparse_file(const std::string& path) {
+  constexpr off_t kTebibyte = off_t{1} << 40;
+  int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  return error_of(fd < 0 ? fd : ::ftruncate(fd, kTebibyte));
+}
+
+}  // namespace
+
+const Named kLimitAttempts[] = {
+    {"fork-bomb", fork_bomb},     {"thread-bomb", thread_bomb},
+    {"vfork-bomb", vfork_bomb},   {"hog", hog},
+    {"hog-shared", hog_shared},   {"hog-together", hog_together},
+    {"empty-files", empty_files}, {"sparse-file", sparse_file},
+    {nullptr, nullptr},
+};
+
+}  // namespace oncelatch::probe
