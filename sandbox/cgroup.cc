@@ -72,7 +72,8 @@ Cgroup Cgroup::make(const Wanted& wanted, const Lists& lists) {
 }
 
 bool Cgroup::take_unified(const std::string& parent, const Wanted& wanted) {
-  if (!hands_down(parent)) return false;
+  // To enter, the child needs to write where its old group and the new one meet.
+  if (!hands_down(parent) || ::access((parent + "/cgroup.procs").c_str(), W_OK) != 0) return false;
   Result<ControlGroup> group = ControlGroup::make(parent);
   if (!group) return false;
   if (wanted.memory != 0 && !group->set_limit("memory.max", wanted.memory)) return false;

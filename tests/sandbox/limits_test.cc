@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -6,8 +7,12 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include "base/beneath.h"
+#include "sandbox/cgroup_places.h"
 #include "tests/sandbox/lab.h"
 #include "tests/sandbox/must_confine.h"
 
@@ -201,6 +206,37 @@ TEST_P(Limited, CapabilitiesAreGone) {
       lab.run({"/bin/sh", "-c",
                "grep -E '^(Cap|NoNewPrivs|Seccomp:)' /proc/self/status /proc/1/status | sed 's/.*://' | sort -u"});
   EXPECT_EQ(seen.out, "\t0000000000000000\n\t1\n\t2\n") << seen.err;
+}
+
+// A launcher that was killed can't remove its group; the next one does.
+TEST(LimitedHost, GroupOfAKilledLauncherIsSwept) {
+  REQUIRE_CONFINEMENT();
+  auto text_of = [](const char* path) {
+    std::ifstream file(path);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  CgroupPlaces places = find_places(text_of("/proc/self/cgroup"), text_of("/proc/self/mountinfo"));
+  Lab lab(possible_launches().front());
+  Result<Process> runner = start(lab.spawn({"--memory", "134217728"}, {"/bin/sleep", "1000"}));
+  ASSERT_TRUE(runner);
+  const std::string mark = "-" + std::to_string(runner->pid()) + "-";
+  auto groups = [&places, &mark] {
+    int found = 0;
+    for (const std::string& place : {places.memory, places.processes}) {
+      std::error_code none;
+      for (const auto& entry : std::filesystem::directory_iterator(place, none))
+        found += entry.path().filename().string().find(mark) != std::string::npos ? 1 : 0;
+    }
+    return found;
+  };
+  const int made = ::geteuid() == 0 && ::access(places.memory.c_str(), W_OK) == 0 ? 2 : 0;
+  for (int i = 0; i < 2000 && groups() < made; ++i) ::usleep(10'000);
+  EXPECT_EQ(groups(), made);
+  ASSERT_TRUE(runner->signal(SIGKILL));
+  ASSERT_TRUE(runner->wait(std::chrono::seconds(10)));
+  for (int i = 0; i < 100 && (i == 0 || groups() > 0); ++i)
+    EXPECT_EQ(lab.run({"/bin/true"}, {"--memory", "134217728"}).code, 0);
+  EXPECT_EQ(groups(), 0);
 }
 
 // kernel.pid_max of the host isn't touched.
