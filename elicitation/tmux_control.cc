@@ -69,7 +69,7 @@ Status TmuxControl::open(const std::vector<std::string>& first, milliseconds lim
   Spawn spawn;
   spawn.path = command_.front();
   spawn.argv = command_;
-  spawn.argv.insert(spawn.argv.end(), {"-S", socket_, "-f", "/dev/null", "-C"});
+  spawn.argv.insert(spawn.argv.end(), {"-N", "-S", socket_, "-f", "/dev/null", "-C"});  // -N: never a server of its own
   spawn.argv.insert(spawn.argv.end(), first.begin(), first.end());
   if (!first.empty()) spawn.argv.emplace_back(";");
   for (const char* word : {"attach-session", "-f", "ignore-size", "-t", "main"}) spawn.argv.emplace_back(word);

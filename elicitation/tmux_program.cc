@@ -52,7 +52,7 @@ Result<TmuxProgram> find_tmux() {
 }
 
 std::vector<std::string> attach_argv(const TmuxProgram& tmux, const std::string& directory) {
-  return {tmux.path, "-S", directory + "/tmux.sock", "-f", "/dev/null", "-u", "attach-session", "-t", "main"};
+  return {tmux.path, "-N", "-S", directory + "/tmux.sock", "-f", "/dev/null", "-u", "attach-session", "-t", "main"};
 }
 
 std::vector<std::string> attach_environment(const std::vector<std::string>& environment) {

@@ -1,7 +1,9 @@
 #include "elicitation/tmux_server.h"
 
 #include <poll.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -9,6 +11,7 @@
 #include <csignal>
 #include <optional>
 
+#include "base/fd.h"
 #include "elicitation/tmux_control.h"
 #include "elicitation/tmux_options.h"
 #include "elicitation/tmux_pane.h"
@@ -23,9 +26,14 @@ using std::chrono::steady_clock;
 constexpr milliseconds start_limit{5000};
 constexpr std::size_t longest_socket_path = 100;  // sun_path holds 108
 
-bool is_socket(const std::string& path) {
-  struct stat status {};
-  return ::lstat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode);
+// The socket's name stands before anybody listens on it: a client that came in between would want to start a server of
+// its own.
+bool listens(const std::string& path) {
+  const Fd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  return ::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
 }
 
 Status check(const TmuxSetup& setup, const std::string& socket) {
@@ -64,10 +72,10 @@ Result<Process> start_server(const std::vector<std::string>& command, const std:
   spawn.die_with_parent = true;
   Process server = TRY(oncelatch::start(spawn));
   const auto deadline = steady_clock::now() + start_limit;
-  while (!is_socket(socket)) {
+  while (!listens(socket)) {
     const std::optional<ExitStatus> ended = TRY(server.poll());
     if (ended) return ended_at_once(*ended, command.size() > 1);
-    if (steady_clock::now() > deadline) return fail("tmux", "server", "it made no socket within 5 s");
+    if (steady_clock::now() > deadline) return fail("tmux", "server", "it listens to nobody within 5 s");
     pollfd ended_early{server.pidfd(), POLLIN, 0};
     (void)::poll(&ended_early, 1, 1);
   }

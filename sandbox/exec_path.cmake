@@ -26,9 +26,13 @@ target_compile_options(oncelatch_narrow PRIVATE -Wnull-dereference)
 add_dependencies(oncelatch_narrow filter_data)
 
 # Tests and benchmarks run from their own directories: a link beside them, where find_companion() looks.
-function(place_oncelatch_exec_beside target)
-  add_dependencies(${target} oncelatch_exec)
+function(place_freestanding_beside target program)
+  add_dependencies(${target} ${program})
   add_custom_command(TARGET ${target} PRE_LINK
-    COMMAND ${CMAKE_COMMAND} -E create_symlink $<TARGET_FILE:oncelatch_exec> $<TARGET_FILE_DIR:${target}>/oncelatch-exec
+    COMMAND ${CMAKE_COMMAND} -E create_symlink $<TARGET_FILE:${program}>
+      $<TARGET_FILE_DIR:${target}>/$<TARGET_FILE_NAME:${program}>
     VERBATIM)
+endfunction()
+function(place_oncelatch_exec_beside target)
+  place_freestanding_beside(${target} oncelatch_exec)
 endfunction()

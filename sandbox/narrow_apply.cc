@@ -54,6 +54,8 @@ constexpr sock_filter kBefore[] = {
     {kLoad, 0, 0, offsetof(seccomp_data, nr)},
     {kIs, 0, 1, __NR_execveat},  // programs are named: a descriptor needs no name that Landlock knows
     {kAnswer, 0, 0, SECCOMP_RET_ERRNO | EPERM},
+    {kIs, 0, 1, __NR_memfd_create},  // nor does Landlock know what lies in memory only
+    {kAnswer, 0, 0, SECCOMP_RET_ERRNO | EPERM},
     {kIs, 1, 0, __NR_socket},
     {kIs, 0, 3, __NR_socketpair},
     {kLoad, 0, 0, offsetof(seccomp_data, args)},  // low half: both architectures are little-endian

@@ -8,6 +8,8 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include <sstream>
+
 #include "tests/launcher/scratch.h"
 
 namespace oncelatch::test {
@@ -115,6 +117,72 @@ TEST(Attach, DetachedSessionsGoOnAndAreComeBackTo) {
   EXPECT_TRUE(second.terminal_is_as_before());
   EXPECT_TRUE(scratch.exists("repository/later"));
   EXPECT_TRUE(eventually([&] { return scratch.session_directories().empty() && scratch.processes_left().empty(); }));
+}
+
+Output tmux(const std::string& socket, std::vector<std::string> words) {
+  Spawn spawn;
+  spawn.path = "/usr/bin/tmux";
+  spawn.argv = {"tmux", "-S", socket};
+  spawn.argv.insert(spawn.argv.end(), words.begin(), words.end());
+  Result<Output> output = run_bounded(std::move(spawn), 1 << 16, std::chrono::seconds(10));
+  return output ? *output : Output{};
+}
+
+// Of the client with this pid; empty while it isn't attached.
+std::string client_name(const std::string& socket, int pid) {
+  const std::string number = std::to_string(pid) + " ";
+  std::istringstream lines(tmux(socket, {"list-clients", "-F", "#{client_pid} #{client_name}"}).out);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind(number, 0) == 0) return line.substr(number.size());
+  }
+  return "";
+}
+
+// The person's client below the front end.
+int attached_client(int front_end) {
+  for (const ProcessLine& one : process_tree(front_end)) {
+    bool control = one.command.find(" -C ") != std::string::npos;
+    if (!control && one.command.find("attach-session -t main") != std::string::npos) return one.pid;
+  }
+  return -1;
+}
+
+Process attach_unconfined(const std::string& socket, int tty) {
+  Spawn spawn;
+  spawn.path = "/usr/bin/tmux";
+  spawn.argv = {"tmux", "-S", socket, "attach-session", "-t", "main"};
+  spawn.environment = {"TERM=xterm-256color", "LC_ALL=C.UTF-8"};
+  spawn.keep = {{0, tty}, {1, tty}, {2, tty}};
+  return std::move(*oncelatch::start(spawn));
+}
+
+// A server that was taken over can tell each client to run a command in its place: the person's client is confined, the
+// one beside it, started by hand, isn't.
+TEST(Attach, TheServerCantMakeTheClientRunAnything) {
+  Scratch scratch;
+  scratch.scenario(one_prompt("touch later"));
+  Seat seat(scratch, scratch.run_arguments());
+  ASSERT_TRUE(seat.shows("requires approval")) << seat.screen();
+  const std::string socket =
+      scratch.path("runtime/oncelatch/" + scratch.session_directories().at(0) + "/tmux/tmux.sock");
+  int keyboard = -1;
+  int tty = -1;
+  ASSERT_EQ(::openpty(&keyboard, &tty, nullptr, nullptr, nullptr), 0);
+  const Fd ours(keyboard);
+  const Fd theirs(tty);
+  const Process unconfined = attach_unconfined(socket, tty);
+  const int confined = attached_client(seat.process().pid());
+  for (int pid : {unconfined.pid(), confined}) {
+    ASSERT_TRUE(eventually([&] { return !client_name(socket, pid).empty(); })) << pid;
+    const std::string file = scratch.path(pid == confined ? "made-by-ours" : "made-by-bare");
+    const Output told = tmux(socket, {"set-option", "-g", "default-shell", "/bin/sh", ";", "detach-client", "-t",
+                                      client_name(socket, pid), "-E", "touch " + file});
+    EXPECT_EQ(told.status.shell_code(), 0) << told.err;
+  }
+  EXPECT_TRUE(eventually([&] { return scratch.exists("made-by-bare"); })) << "the attempt itself must work";
+  EXPECT_NE(seat.wait(), -1);
+  EXPECT_FALSE(scratch.exists("made-by-ours"));
+  EXPECT_TRUE(seat.terminal_is_as_before());
 }
 
 TEST(Attach, NoSuchSessionIsAClearError) {

@@ -230,7 +230,7 @@ TEST(Run, SurvivesItsControlClient) {
   scratch.scenario(steps({shell("touch made")}));
   Process run = scratch.start(scratch.run_arguments());
   Json waiting = scratch.wait_event("waiting_for_permission");
-  int client = find_process(process_tree(run.pid()), "tmux -S");
+  int client = find_process(process_tree(run.pid()), "tmux -N");
   ASSERT_GT(client, 0);
   ASSERT_EQ(::kill(client, SIGKILL), 0);
   EXPECT_EQ(scratch.oncelatch({"approvals", "accept", waiting.value("id", "")}).status.shell_code(), 0);
