@@ -6,6 +6,7 @@
 #include "launcher/exit_codes.h"
 #include "launcher/session_report.h"
 #include "sandbox/enter.h"
+#include "sandbox/guarantees.h"
 #include "sandbox/host_facts.h"
 
 namespace oncelatch::launcher {
@@ -35,7 +36,7 @@ void print_facts(const std::vector<sandbox::Fact>& facts) {
 
 void print_guarantees(const sandbox::HostFacts& host) {
   fmt::print("\nguarantees of the {} tier\n", sandbox::tier_name(host.tier()));
-  for (const sandbox::Guarantee& one : host.guarantees()) {
+  for (const sandbox::Guarantee& one : sandbox::guarantees(host, plan_of_guarantees())) {
     std::string layers;
     for (const std::string& layer : one.layers) layers += (layers.empty() ? "" : ", ") + layer;
     fmt::print("  {:<18} {}\n", one.name, layers.empty() ? "not given" : layers);

@@ -2,13 +2,38 @@
 # exceptions and RTTI against the system's headers, linked with musl like oncelatch-exec (sandbox/exec_path.cmake says why). Of
 # libstdc++ it takes headers and a few plain functions; launcher/exec/runtime.cc is the rest.
 set(ONCELATCH_LIGHT_SOURCES
-  base/beneath.cc base/json_text.cc base/nearest_word.cc base/process.cc base/process_child.cc base/result.cc base/untrusted.cc
-  verify/program_file.cc
-  launcher/errors.cc launcher/output_filter.cc launcher/output_modes.cc launcher/output_sequence.cc launcher/output_states.cc launcher/output_text.cc launcher/runner_commands.cc
-  launcher/exec/command.cc launcher/exec/environment.cc launcher/exec/explain.cc launcher/exec/main.cc launcher/exec/options.cc
-  launcher/exec/plan.cc launcher/exec/profile.cc launcher/exec/program.cc launcher/exec/pump.cc launcher/exec/report.cc
-  launcher/exec/runtime.cc launcher/exec/streams.cc launcher/exec/terminal_keeper.cc launcher/exec/toolchains.cc
-  launcher/exec/workspace.cc)
+  base/beneath.cc
+  base/json_text.cc
+  base/nearest_word.cc
+  base/process.cc
+  base/process_child.cc
+  base/remove_tree.cc
+  base/result.cc
+  base/untrusted.cc
+  launcher/errors.cc
+  launcher/exec/command.cc
+  launcher/exec/environment.cc
+  launcher/exec/explain.cc
+  launcher/exec/main.cc
+  launcher/exec/options.cc
+  launcher/exec/plan.cc
+  launcher/exec/profile.cc
+  launcher/exec/program.cc
+  launcher/exec/pump.cc
+  launcher/exec/report.cc
+  launcher/exec/runtime.cc
+  launcher/exec/streams.cc
+  launcher/exec/terminal_keeper.cc
+  launcher/exec/toolchains.cc
+  launcher/exec/workspace.cc
+  launcher/output_filter.cc
+  launcher/output_modes.cc
+  launcher/output_sequence.cc
+  launcher/output_states.cc
+  launcher/output_text.cc
+  launcher/runner_commands.cc
+  launcher/session_directory.cc
+  verify/program_file.cc)
 list(TRANSFORM ONCELATCH_LIGHT_SOURCES PREPEND ${CMAKE_SOURCE_DIR}/)
 get_target_property(ONCELATCH_SANDBOX_SOURCES room_sandbox SOURCES)
 list(TRANSFORM ONCELATCH_SANDBOX_SOURCES PREPEND ${CMAKE_SOURCE_DIR}/sandbox/)

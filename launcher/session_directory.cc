@@ -2,16 +2,18 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <fmt/format.h>
-#include <sodium.h>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <ctime>
 
 #include "base/beneath.h"
-#include "launcher/environment.h"
+#include "base/digits.h"
+#include "launcher/exec/environment.h"
 
 namespace oncelatch::launcher {
 namespace {
@@ -25,20 +27,30 @@ bool is_session_name(const std::string& name) {
   });
 }
 
-std::string new_id() {
-  static constexpr char kLetters[] = "abcdefghjkmnpqrstuvwxyz23456789";
+std::string two_digits(int value) {
+  return digits(static_cast<std::uint64_t>(value), 10, 2);
+}
+
+Result<std::string> new_id() {
+  static constexpr char kLetters[] = "abcdefghijkmnpqrstuvwxyz23456789";
+  constexpr unsigned kLetterCount = sizeof kLetters - 1;
+  static_assert(256 % kLetterCount == 0, "every letter is as likely");
   std::time_t now = std::time(nullptr);
   std::tm parts{};
   gmtime_r(&now, &parts);
-  std::string id = fmt::format("{:04}{:02}{:02}-{:02}{:02}{:02}-", parts.tm_year + 1900, parts.tm_mon + 1,
-                               parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
-  for (int i = 0; i < 4; ++i) id += kLetters[randombytes_uniform(sizeof kLetters - 1)];
+  std::string id = digits(static_cast<std::uint64_t>(parts.tm_year + 1900), 10, 4) + two_digits(parts.tm_mon + 1) +
+                   two_digits(parts.tm_mday) + "-" + two_digits(parts.tm_hour) + two_digits(parts.tm_min) +
+                   two_digits(parts.tm_sec) + "-";
+  unsigned char bytes[4];
+  if (::getrandom(bytes, sizeof bytes, 0) != static_cast<ssize_t>(sizeof bytes))
+    return fail_errno(kStage, "random name", errno, {}, "getrandom");
+  for (unsigned char byte : bytes) id += kLetters[byte % kLetterCount];
   return id;
 }
 
 // The runtime directory given by the environment counts only when it is ours and private.
 std::string runtime_base(const std::vector<std::string>& environment) {
-  std::string given = environment_value(environment, "XDG_RUNTIME_DIR");
+  std::string given = value_of(environment, "XDG_RUNTIME_DIR");
   if (given.empty() || given[0] != '/') return {};
   Result<Fd> directory = open_directory(given);
   if (!directory || !check_private_directory(directory->get(), given)) return {};
@@ -62,7 +74,7 @@ Result<Fd> open_or_make(int parent, const std::string& name, const std::string& 
 Result<SessionRoot> SessionRoot::open(const std::vector<std::string>& environment) {
   SessionRoot root;
   std::string base = runtime_base(environment);
-  std::string name = base.empty() ? fmt::format("oncelatch-{}", ::getuid()) : "oncelatch";
+  std::string name = base.empty() ? "oncelatch-" + std::to_string(::getuid()) : "oncelatch";
   if (base.empty()) base = "/tmp";
   root.path_ = base + "/" + name;
   Fd parent = TRY(open_directory(base));
@@ -70,15 +82,16 @@ Result<SessionRoot> SessionRoot::open(const std::vector<std::string>& environmen
   return root;
 }
 
-Result<SessionDirectory> SessionRoot::create() {
+Result<SessionDirectory> SessionRoot::create(const std::string& prefix) {
   SessionDirectory session;
   std::string unfinished;
   session.directory_ = TRY(make_unique_directory(root_.get(), kUnfinished, 0700, &unfinished));
   session.lock_ = TRY(open_beneath(session.directory_.get(), "lock", O_RDWR | O_CREAT | O_EXCL, 0600));
   if (::flock(session.lock_.get(), LOCK_EX | LOCK_NB) != 0) return fail_errno(kStage, path_, errno, {}, "lock");
   for (int attempt = 0; attempt < 16; ++attempt) {
-    session.id_ = new_id();
-    if (::renameat2(root_.get(), unfinished.c_str(), root_.get(), session.id_.c_str(), RENAME_NOREPLACE) == 0) {
+    session.id_ = prefix + TRY(new_id());
+    if (::syscall(SYS_renameat2, root_.get(), unfinished.c_str(), root_.get(), session.id_.c_str(), RENAME_NOREPLACE) ==
+        0) {
       session.path_ = path_ + "/" + session.id_;
       session.root_ = Fd(::fcntl(root_.get(), F_DUPFD_CLOEXEC, 0));
       return session;
@@ -138,7 +151,7 @@ std::vector<std::string> SessionRoot::sweep() {
 std::vector<std::string> SessionRoot::living() {
   std::vector<std::string> found;
   for (const std::string& name : names()) {
-    if (name.rfind(kUnfinished, 0) != 0 && !is_dead(name)) found.push_back(name);
+    if (name.rfind(kUnfinished, 0) != 0 && name.rfind(kCommandPrefix, 0) != 0 && !is_dead(name)) found.push_back(name);
   }
   return found;
 }

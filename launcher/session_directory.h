@@ -21,6 +21,9 @@
 
 namespace oncelatch::launcher {
 
+// Of a directory that `exec` uses; nothing to attach to.
+inline constexpr char kCommandPrefix[] = "exec-";
+
 class SessionDirectory {
  public:
   [[nodiscard]] const std::string& id() const { return id_; }
@@ -49,10 +52,11 @@ class SessionRoot {
  public:
   [[nodiscard]] static Result<SessionRoot> open(const std::vector<std::string>& environment);
   [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] Result<SessionDirectory> create();
+  // `prefix` stands before the id.
+  [[nodiscard]] Result<SessionDirectory> create(const std::string& prefix = {});
   // Removes directories whose lock nobody holds; returns their names. Living ones are never touched.
   std::vector<std::string> sweep();
-  // Ids of living sessions, sorted.
+  // Ids of living sessions that can be attached to, sorted.
   [[nodiscard]] std::vector<std::string> living();
 
  private:

@@ -3,12 +3,20 @@
 #include <unistd.h>
 
 #include "base/untrusted.h"
+#include "sandbox/guarantees.h"
 
 namespace oncelatch::launcher {
 
+sandbox::SandboxPlan plan_of_guarantees() {
+  sandbox::SandboxPlan plan;
+  plan.uid = ::geteuid();
+  plan.network = sandbox::Network::ports;
+  return plan;
+}
+
 Json host_facts_body(const sandbox::HostFacts& facts) {
   Json guarantees = Json::array();
-  for (const sandbox::Guarantee& one : facts.guarantees()) {
+  for (const sandbox::Guarantee& one : sandbox::guarantees(facts, plan_of_guarantees())) {
     guarantees.push_back({{"name", one.name}, {"layers", one.layers}, {"limit", one.limit}});
   }
   Json list = Json::array();

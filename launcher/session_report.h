@@ -12,13 +12,15 @@
 #include "base/json.h"
 #include "launcher/config.h"
 #include "sandbox/enter.h"
-#include "sandbox/host_facts.h"
+#include "sandbox/guarantees.h"
 
 namespace oncelatch::launcher {
 
 [[nodiscard]] Json session_start_body(const LaunchConfig& config, const VerifiedArtifact& artifact,
                                       const sandbox::HostFacts& facts, const std::string& policy_sha256);
 [[nodiscard]] Json self_test_body(const std::vector<sandbox::SelfTestResult>& results);
+// What run asks for, as far as guarantees depend on it.
+[[nodiscard]] sandbox::SandboxPlan plan_of_guarantees();
 [[nodiscard]] Json host_facts_body(const sandbox::HostFacts& facts);
 
 }  // namespace oncelatch::launcher

@@ -38,7 +38,8 @@ struct Context {
   int outer_pidfd = 0;
   int inside_pidfd = 0;  // first process inside, seen from outside
   int inside_pid = 0;
-  unsigned umask = 022;  // the launcher's, for the program
+  int scope_target = -1;  // a listening socket outside the Landlock domain
+  unsigned umask = 022;   // the launcher's, for the program
 };
 
 // A record through the status pipe (one write). Never fails loudly: nobody may be listening any more.

@@ -1,14 +1,20 @@
 // The order of confinement, on one screen.
 #include "sandbox/enforce.h"
 
+#include "sandbox/layer_probes.h"
+#include "sandbox/test_hook.h"
+
 namespace oncelatch::sandbox {
 
 namespace {
 
 // In the process the launcher started, on the host.
-constexpr Step kOutside[] = {
+constexpr Step kStart[] = {
     {Stage::descriptors, close_unknown_descriptors},
     {Stage::plan, read_message},
+};
+
+constexpr Step kOutside[] = {
     {Stage::sources, detach_sources},  // with the launcher's rights: root may open what the confined user can't
     {Stage::identity, become_confined_user},
     {Stage::namespaces, make_namespaces},  // returns in both processes
@@ -34,8 +40,36 @@ constexpr Step kInside[] = {
     {Stage::limits, limit_resources},
     {Stage::capabilities, drop_capabilities},
     {Stage::no_new_privileges, forbid_new_privileges},
+    {Stage::landlock, plant_scope_target},
     {Stage::landlock, restrict_self},
     {Stage::seccomp, load_filter},
+};
+
+// The Landlock tier: the same processes on the host's own root, without namespaces and mounts. Only what the plan names
+// can be opened; the filter holds what a namespace would.
+constexpr Step kOutsideOnHost[] = {
+    {Stage::identity, become_confined_user},
+    {Stage::first_process, take_in_orphans},
+    {Stage::first_process, fork_first_process},  // returns in both processes
+};
+
+constexpr Step kInsideOnHost[] = {
+    {Stage::first_process, take_in_orphans},
+    {Stage::limits, offer_to_oom_killer},
+    {Stage::non_dumpable, hide_memory},
+    {Stage::working_directory, enter_working_directory},
+    {Stage::limits, limit_resources},
+    {Stage::capabilities, drop_capabilities_on_host},
+    {Stage::no_new_privileges, forbid_new_privileges},
+    {Stage::landlock, restrict_on_host},
+    {Stage::seccomp, load_filter},
+};
+
+constexpr Step kProgramOnHost[] = {
+    {Stage::session, start_session},
+    {Stage::landlock, leave_first_process},
+    {Stage::self_test, test_self},
+    {Stage::exec, execute_program},
 };
 
 // In the program's process, which has inherited all of it.
@@ -48,7 +82,8 @@ constexpr Step kProgram[] = {
 template <unsigned Count>
 void run(const Step (&steps)[Count], Context& context) {
   for (const Step& step : steps) {
-    Outcome outcome = step.run(context);
+    Outcome outcome;
+    if (!replaced_by_test(context, step, outcome)) outcome = step.run(context);
     if (outcome.error != 0) give_up(step.stage, outcome);
   }
 }
@@ -56,13 +91,15 @@ void run(const Step (&steps)[Count], Context& context) {
 }  // namespace
 
 void enforce(Context& context) {
-  run(kOutside, context);
+  run(kStart, context);
+  const bool on_host = has(*context.plan, kPlanLandlockTier);
+  on_host ? run(kOutsideOnHost, context) : run(kOutside, context);
   if (context.inside_pid != 0) wait_outside(context);
-  run(kInside, context);
+  on_host ? run(kInsideOnHost, context) : run(kInside, context);
   int program = 0;
   if (Outcome outcome = fork_program(context, program); outcome.error != 0) give_up(Stage::first_process, outcome);
   if (program != 0) be_first_process(context, program);
-  run(kProgram, context);
+  on_host ? run(kProgramOnHost, context) : run(kProgram, context);
   sys::exit(kExitFault);
 }
 

@@ -45,9 +45,11 @@ Outcome limit_resources(Context& context);
 // capabilities.cc
 Outcome drop_capabilities(Context& context);
 Outcome empty_capability_sets();  // without the bounding set, which needs a capability itself
+Outcome drop_capabilities_on_host(Context& context);
 Outcome forbid_new_privileges(Context& context);
 // landlock.cc, seccomp.cc
 Outcome restrict_self(Context& context);
+Outcome restrict_on_host(Context& context);
 Outcome load_filter(Context& context);
 // pid_one.cc
 [[noreturn]] void wait_outside(Context& context);
@@ -55,6 +57,13 @@ Outcome load_filter(Context& context);
 Outcome fork_program(Context& context, int& program);
 Outcome start_session(Context& context);
 Outcome execute_program(Context& context);
+// on_host.cc: the Landlock tier
+Outcome take_in_orphans(Context& context);
+Outcome fork_first_process(Context& context);
+Outcome enter_working_directory(Context& context);
+Outcome leave_first_process(Context& context);
+// Ends; in the Landlock tier after everything that was started has ended.
+[[noreturn]] void finish(int code);
 // self_test.cc
 Outcome test_self(Context& context);
 

@@ -113,6 +113,13 @@ void add_names(View& view, const EtcFacts& facts) {
 
 }  // namespace
 
+std::vector<std::string> etc_paths(bool host_network) {
+  std::vector<std::string> paths = {"/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/etc/hosts", "/etc/hostname"};
+  for (const EtcRow& row : kRows) paths.emplace_back(row.path);
+  if (host_network) paths.emplace_back("/etc/resolv.conf");
+  return paths;
+}
+
 void add_etc(View& view, const EtcFacts& facts) {
   view.directory("/etc", 0755, Rights::read);
   for (const EtcRow& row : kRows) add_row(view, row.path);

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include <string>
+#include <vector>
 
 #include "sandbox/view.h"
 
@@ -20,6 +21,9 @@ struct EtcFacts {
   gid_t gid = 0;
   bool host_network = false;
 };
+
+// The same list as paths of the host, with the files that add_etc() makes up.
+[[nodiscard]] std::vector<std::string> etc_paths(bool host_network);
 
 void add_etc(View& view, const EtcFacts& facts);
 

@@ -8,11 +8,13 @@ add_freestanding_program(oncelatch_exec oncelatch-exec SOURCES
   execute.cc
   idmap.cc
   landlock.cc
+  layer_probes.cc
   limit_watch.cc
   limits.cc
   mount_tools.cc
   mounts.cc
   namespaces.cc
+  on_host.cc
   pid_one.cc
   plan_wire.cc
   proc.cc

@@ -171,6 +171,17 @@ int landlock_abi() {
   return abi < 0 ? -errno : static_cast<int>(abi);
 }
 
+int landlock_errata() {
+  long mask = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, landlock::kCreateRulesetErrata);
+  return mask < 0 ? -errno : static_cast<int>(mask);
+}
+
+// How the Landlock tier finds what it must end.
+int process_children() {
+  Fd list(::open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC));
+  return list ? 0 : errno;
+}
+
 int seccomp_actions() {
   for (std::uint32_t action : {SECCOMP_RET_KILL_PROCESS, SECCOMP_RET_ERRNO})
     if (::syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) != 0) return errno;

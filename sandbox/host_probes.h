@@ -15,6 +15,8 @@ struct NamespaceFault {
 [[nodiscard]] NamespaceFault user_namespace();
 [[nodiscard]] NamespaceFault network_namespace();
 [[nodiscard]] int landlock_abi();     // negative: -errno
+[[nodiscard]] int landlock_errata();  // mask of what is fixed; negative: -errno
+[[nodiscard]] int process_children();
 [[nodiscard]] int seccomp_actions();  // what the kernel offers, without trying
 [[nodiscard]] int seccomp_filter();
 [[nodiscard]] int no_new_privileges();

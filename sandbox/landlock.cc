@@ -16,6 +16,7 @@ constexpr std::uint64_t kRead = kReadFile | kReadDir;
 constexpr std::uint64_t kWrite = kWriteFile | kTruncate | kRemoveDir | kRemoveFile | kMakeDir | kMakeReg | kMakeSock |
                                  kMakeFifo | kMakeSym | kRefer | kResolveUnix;
 constexpr std::uint64_t kUseDevice = kReadFile | kWriteFile | kTruncate | kReadDir;
+constexpr std::uint64_t kUseDeviceFile = kUseDevice & kFileOnly;
 constexpr std::uint64_t kUseTerminal = kReadFile | kWriteFile | kTruncate | kIoctlDev;
 
 constexpr std::uint64_t kRightsTable[] = {
@@ -45,34 +46,46 @@ constexpr FixedRule kFixedRules[] = {
     {"/dev/shm", kRead | kWrite, true, "shared memory"},
 };
 
-Outcome allow_fixed(const Ruleset& ruleset) {
-  for (const FixedRule& rule : kFixedRules) {
+// Of the Landlock tier: names of the host, so no directory of devices and no terminal but the one handed over.
+constexpr FixedRule kFixedRulesOnHost[] = {
+    {"/proc", kRead, true, "its own processes; what the user may read of others"},
+    {"/dev/null", kUseDeviceFile, true, "harmless"},
+    {"/dev/zero", kUseDeviceFile, true, "harmless"},
+    {"/dev/full", kUseDeviceFile, false, "harmless"},
+    {"/dev/random", kUseDeviceFile, true, "harmless"},
+    {"/dev/urandom", kUseDeviceFile, true, "harmless"},
+    {"/dev/tty", kUseTerminal, false, "its controlling terminal"},
+};
+
+template <unsigned Count>
+Outcome allow_fixed(const Ruleset& ruleset, const FixedRule (&rules)[Count]) {
+  for (const FixedRule& rule : rules) {
     long rc = ruleset.allow(rule.path, rule.rights);
     if (rc < 0 && (rule.required || rc != -ENOENT)) return failed(rc, rule.path);
   }
   return {};
 }
 
+// By name in the view; in the Landlock tier by the very descriptor that was opened outside.
+long allow_entry(const Ruleset& ruleset, const Entry& entry, std::uint64_t rights, bool on_host) {
+  if (on_host && entry.source >= 0) return ruleset.allow(kFirstSource + entry.source, rights);
+  return ruleset.allow(entry.target.data, rights);
+}
+
 Outcome allow_entries(const Ruleset& ruleset, const WirePlan& plan) {
+  const bool on_host = has(plan, kPlanLandlockTier);
   for (std::uint32_t i = 0; i < plan.entry_count; ++i) {
     const Entry& entry = plan.entries[i];
     if (entry.rights == Rights::none) continue;
     std::uint64_t rights = kRightsTable[static_cast<unsigned>(entry.rights)];
     if ((entry.flags & kIsDirectory) == 0) rights &= kFileOnly;
-    if (long rc = ruleset.allow(entry.target.data, rights); rc < 0) return failed(rc, entry.target.data);
+    if (long rc = allow_entry(ruleset, entry, rights, on_host); rc < 0) return failed(rc, entry.target.data);
   }
   return {};
 }
 
-}  // namespace
-
-Outcome restrict_self(Context& context) {
-  const WirePlan& plan = *context.plan;
-  if (plan.landlock_abi < kRequiredAbi) return failed(-EOPNOTSUPP, "ABI of the plan");
-  Ruleset ruleset;
-  if (long rc = ruleset.create(plan.landlock_abi, has(plan, kPlanLoopback) ? 0 : ~0ULL); rc < 0)
-    return failed(rc, "create_ruleset");
-  if (Outcome outcome = allow_fixed(ruleset); outcome.error != 0) return outcome;
+// What every tier allows besides its fixed rules.
+Outcome allow_planned(const Ruleset& ruleset, const WirePlan& plan) {
   if (Outcome outcome = allow_entries(ruleset, plan); outcome.error != 0) return outcome;
   // By their inodes: neither has a name in the view.
   if (long rc = ruleset.allow(kProgramDescriptor, kExecute | kReadFile); rc < 0) return failed(rc, "program");
@@ -80,8 +93,34 @@ Outcome restrict_self(Context& context) {
     if (long rc = ruleset.allow(terminal_descriptor(), kUseTerminal); rc < 0) return failed(rc, "terminal");
   for (std::uint32_t i = 0; has(plan, kPlanHostNetwork) && i < plan.port_count; ++i)
     if (long rc = ruleset.allow_connect(plan.ports[i]); rc < 0) return failed(rc, "port");
+  return {};
+}
+
+// With the host's network datagrams stay open, for names of hosts; guarantees.cc says so.
+std::uint64_t handled_network(const WirePlan& plan) {
+  if (has(plan, kPlanLoopback)) return 0;
+  return has(plan, kPlanHostNetwork) ? kBindTcp | kConnectTcp : ~0ULL;
+}
+
+template <unsigned Count>
+Outcome restrict_by(const WirePlan& plan, int least_abi, const FixedRule (&rules)[Count]) {
+  if (plan.landlock_abi < least_abi) return failed(-EOPNOTSUPP, "ABI of the plan");
+  Ruleset ruleset;
+  if (long rc = ruleset.create(plan.landlock_abi, handled_network(plan)); rc < 0) return failed(rc, "create_ruleset");
+  if (Outcome outcome = allow_fixed(ruleset, rules); outcome.error != 0) return outcome;
+  if (Outcome outcome = allow_planned(ruleset, plan); outcome.error != 0) return outcome;
   if (long rc = ruleset.enter(); rc < 0) return failed(rc, "restrict_self");
   return {};
+}
+
+}  // namespace
+
+Outcome restrict_self(Context& context) {
+  return restrict_by(*context.plan, kRequiredAbi, kFixedRules);
+}
+
+Outcome restrict_on_host(Context& context) {
+  return restrict_by(*context.plan, kLandlockTierAbi, kFixedRulesOnHost);
 }
 
 }  // namespace oncelatch::sandbox

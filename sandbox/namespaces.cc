@@ -9,6 +9,7 @@
 
 #include "sandbox/enforce.h"
 #include "sandbox/small_text.h"
+#include "sandbox/test_hook.h"
 
 namespace oncelatch::sandbox {
 
@@ -47,7 +48,7 @@ Outcome make_namespaces(Context& context) {
   std::uint64_t flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
   if (!has(*context.plan, kPlanHostNetwork)) flags |= CLONE_NEWNET;
   clone_args arguments{};
-  arguments.flags = flags | CLONE_PIDFD;
+  arguments.flags = (flags & ~without_namespaces_by_test(context)) | CLONE_PIDFD;
   arguments.exit_signal = kSignalChild;
   arguments.pidfd = reinterpret_cast<std::uint64_t>(&context.inside_pidfd);
   long child = sys::call(__NR_clone3, &arguments, sizeof arguments);

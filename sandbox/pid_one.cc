@@ -86,9 +86,9 @@ void pass_signal(Watch& watch, int signal, int program) {
   if (watch.deadline == 0) watch.deadline = milliseconds_now() + kPatience;
 }
 
-// The first process ends, and with it all others of its namespace.
+// The first process ends, and with it all others.
 [[noreturn]] void end_everything() {
-  sys::exit(128 + kSigkill);
+  finish(128 + kSigkill);
 }
 
 [[noreturn]] void end_at_limit(LimitHit hit) {
@@ -122,7 +122,7 @@ void wait_outside(Context& context) {
   int status = 0;
   while (sys::call(__NR_wait4, context.inside_pid, &status, 0, nullptr) == -EINTR) {
   }
-  sys::exit(exit_code(status));
+  finish(exit_code(status));
 }
 
 Outcome fork_program(Context&, int& program) {
@@ -148,7 +148,7 @@ void be_first_process(Context& context, int program) {
     check_limits(watch, limits);
     for (int signal = next_signal(signals); signal != 0; signal = next_signal(signals))
       if (signal != kSigchld) pass_signal(watch, signal, program);
-    if (int code = reap(program); code >= 0) sys::exit(code);
+    if (int code = reap(program); code >= 0) finish(code);
   }
 }
 

@@ -17,6 +17,8 @@
 #include <string>
 #include <vector>
 
+#include "sandbox/host_facts.h"
+
 namespace oncelatch::sandbox {
 
 enum class Access { read_only, read_write };
@@ -65,8 +67,9 @@ inline constexpr uid_t kSameId = ~uid_t{0};
 
 // Ring 1 of DESIGN section 6. A second confinement for tools gets its own value later.
 struct SandboxPlan {
-  std::string workspace;    // absolute real path, writable, mounted at the same path
-  std::vector<Bind> binds;  // besides the skeleton (usr, etc by list, dev, proc, tmp)
+  Tier least_tier = Tier::full;  // a lower one only where its losses were accepted (sandbox/guarantees.h)
+  std::string workspace;         // absolute real path, writable, mounted at the same path
+  std::vector<Bind> binds;       // besides the skeleton (usr, etc by list, dev, proc, tmp)
   std::vector<Cover> covers;
   std::vector<Alias> aliases;  // how else the workspace is spelled
   std::string home;            // host path of the private home; HOME inside is home_inside

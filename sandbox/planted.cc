@@ -1,6 +1,8 @@
 #include "sandbox/planted.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -81,6 +83,21 @@ Result<Fd> listen_at(const std::string& name, bool abstract) {
   return listener;
 }
 
+// On the host's loopback; `port` is the kernel's choice.
+Result<Fd> listen_on_loopback(unsigned& port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = ::htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  auto* plain = reinterpret_cast<sockaddr*>(&address);
+  Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!listener || ::bind(listener.get(), plain, size) != 0 || ::listen(listener.get(), 4) != 0 ||
+      ::getsockname(listener.get(), plain, &size) != 0)
+    return fail_errno("sandbox", "loopback listener of the self-test", errno);
+  port = ::ntohs(address.sin_port);
+  return listener;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Planted>> Planted::make(uid_t uid, gid_t gid, const std::string& beside,
@@ -94,10 +111,12 @@ Result<std::unique_ptr<Planted>> Planted::make(uid_t uid, gid_t gid, const std::
   } else {
     planted->directory_ = TRY(make_directory_somewhere(name, uid, visible));
   }
-  planted->abstract_name_ = name;
+  unsigned port = 0;
+  if (Result<Fd> listener = listen_on_loopback(port); listener) planted->tcp_listener_ = std::move(*listener);
+  planted->abstract_name_ = name + "-" + std::to_string(port);  // 0: this machine has no loopback to try
   TRY(plant_secret(planted->directory_ + "/secret", uid, gid));
   planted->path_listener_ = TRY(listen_at(planted->directory_ + "/socket", false));
-  planted->abstract_listener_ = TRY(listen_at(name, true));
+  planted->abstract_listener_ = TRY(listen_at(planted->abstract_name_, true));
   bool root = ::geteuid() == 0;
   if (root && (::chown((planted->directory_ + "/socket").c_str(), uid, gid) != 0 ||
                ::chown(planted->directory_.c_str(), uid, gid) != 0))

@@ -1,5 +1,6 @@
-// Targets for the self-test, outside what the sandbox shows: a directory with a secret file and a listening socket, and
-// an abstract socket. They exist from prepare() until enter() has its answer.
+// Targets for the self-test, outside what the sandbox shows: a directory with a secret file and a listening socket, an
+// abstract socket and a TCP socket, whose port is the last part of the abstract name. They exist from prepare() until
+// enter() has its answer.
 //
 //   std::unique_ptr<Planted> planted = TRY(Planted::make(uid, gid, session_directory, visible));
 //
@@ -37,6 +38,7 @@ class Planted {
   std::string abstract_name_;
   Fd path_listener_;
   Fd abstract_listener_;
+  Fd tcp_listener_;
 };
 
 }  // namespace oncelatch::sandbox

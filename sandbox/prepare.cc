@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "sandbox/enter.h"
+#include "sandbox/host_view.h"
 #include "sandbox/plan_checks.h"
 #include "sandbox/plan_writer.h"
 #include "sandbox/planted.h"
@@ -78,24 +79,28 @@ Status check_program(const SandboxPlan& plan, const VerifiedArtifact& artifact) 
 }  // namespace
 
 Result<PreparedSandbox> prepare(const SandboxPlan& plan, const VerifiedArtifact& artifact, const HostFacts& facts) {
-  if (facts.tier() != Tier::full) return cannot_confine("this machine", facts);
+  if (facts.tier() == Tier::none || facts.tier() < plan.least_tier) return cannot_confine("this machine", facts);
   TRY(check_plan(plan));
   TRY(check_program(plan, artifact));
+  const bool on_host = facts.tier() == Tier::landlock;
   ViewBuilder builder(plan);
-  TRY(builder.build());
-  std::vector<ViewEntry> entries = TRY(builder.entries());
+  HostView host(plan);
+  TRY(on_host ? host.build() : builder.build());
+  std::vector<ViewEntry> entries = TRY(on_host ? host.entries() : builder.entries());
+  Sources& sources = on_host ? host.sources : builder.sources;
   PreparedSandbox prepared;
   const std::string session = plan.home.substr(0, plan.home.empty() ? 0 : plan.home.rfind('/'));
-  prepared.planted_ = TRY(Planted::make(plan.uid, plan.gid, session, builder.visible()));
-  PlanFields fields = fields_of(plan, facts, *prepared.planted_, artifact.is_script());
+  prepared.planted_ = TRY(Planted::make(plan.uid, plan.gid, session, on_host ? host.visible() : builder.visible()));
+  PlanFields fields = fields_of(on_host ? host.plan() : plan, facts, *prepared.planted_, artifact.is_script());
+  if (on_host) host.adjust(fields);
   prepared.group_ = group_for(plan);
   divide_limits(fields, plan, facts, prepared.group_);
   fields.entries = std::move(entries);
-  fields.sources = builder.sources.count();
+  fields.sources = sources.count();
   prepared.message_ = TRY(plan_in_memory(write_plan(fields)));
   prepared.uid_ = plan.uid;
   prepared.gid_ = plan.gid;
-  prepared.sources_ = builder.sources.take();
+  prepared.sources_ = sources.take();
   prepared.program_ = Fd(::fcntl(artifact.fd(), F_DUPFD_CLOEXEC, 3));
   if (!prepared.program_) return fail_errno("sandbox", artifact.path(), errno);
   return prepared;

@@ -27,6 +27,14 @@ class Ruleset {
     fd_ = static_cast<int>(fd);
     return fd;
   }
+  // A domain of its own with nothing to allow: scopes, and the device nodes that nobody is given.
+  long create_nested(int abi) {
+    known_ = landlock::kMakeBlock;
+    landlock::RulesetAttribute attribute{known_, 0, landlock::known_scopes(abi)};
+    long fd = sys::call(__NR_landlock_create_ruleset, &attribute, sizeof attribute, 0);
+    fd_ = static_cast<int>(fd);
+    return fd;
+  }
   long allow(int object, std::uint64_t rights) const {
     landlock::PathBeneath rule{rights & known_, object};
     return sys::call(__NR_landlock_add_rule, fd_, landlock::kRulePathBeneath, &rule, 0);

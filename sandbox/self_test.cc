@@ -2,6 +2,8 @@
 // what the report says is proved here, not assumed from the set-up.
 #include <asm/ioctls.h>
 #include <linux/fcntl.h>
+#include <linux/fs.h>
+#include <linux/in.h>
 #include <linux/mount.h>
 #include <linux/net.h>
 #include <linux/ptrace.h>
@@ -9,12 +11,19 @@
 #include <linux/un.h>
 
 #include "sandbox/enforce.h"
+#include "sandbox/landlock_abi.h"
+#include "sandbox/layer_probes.h"
 #include "sandbox/small_text.h"
+#include "sandbox/test_hook.h"
 
 namespace oncelatch::sandbox {
 
 namespace {
 
+constexpr int kUnix = 1;
+constexpr int kInternet = 2;
+constexpr int kStream = 1;
+constexpr int kDatagram = 2;
 constexpr int kLowestTellingPid = 8;  // a lower number may exist inside as well
 
 SmallText planted(const Context& context, const char* name) {
@@ -48,31 +57,88 @@ long mount_something(const Context&) {
   return sys::call(__NR_mount, "tmpfs", "/tmp", "tmpfs", 0, nullptr);
 }
 
-long connect_to(const sockaddr_un& address, unsigned size) {
-  constexpr int kUnix = 1;
-  constexpr int kStream = 1;
-  long socket = sys::call(__NR_socket, kUnix, kStream | O_CLOEXEC, 0);
-  if (socket < 0) return socket;
-  long rc = sys::call(__NR_connect, socket, &address, size);
-  sys::close(static_cast<int>(socket));
-  return rc;
-}
-
 long connect_path(const Context& context) {
   sockaddr_un address{};
   address.sun_family = 1;
   SmallText path = planted(context, "/socket");
   for (unsigned i = 0; path.c_str()[i] != 0 && i + 1 < sizeof address.sun_path; ++i)
     address.sun_path[i] = path.c_str()[i];
-  return connect_to(address, sizeof address);
+  long socket = sys::call(__NR_socket, kUnix, kStream | O_CLOEXEC, 0);
+  if (socket < 0) return socket;
+  long rc = sys::call(__NR_connect, socket, &address, sizeof address);
+  sys::close(static_cast<int>(socket));
+  return rc;
 }
 
-long connect_abstract(const Context& context) {
-  sockaddr_un address{};
-  address.sun_family = 1;
-  const Text& name = context.plan->planted_abstract;
-  for (unsigned i = 0; i < name.size; ++i) address.sun_path[i + 1] = name.data[i];
-  return connect_to(address, static_cast<unsigned>(sizeof address.sun_family + 1 + name.size));
+// The planted TCP listener's port stands at the end of the abstract name: "…-PORT".
+unsigned planted_port(const WirePlan& plan) {
+  const Text& name = plan.planted_abstract;
+  unsigned port = 0;
+  unsigned scale = 1;
+  for (std::uint32_t i = name.size; i > 0 && name.data[i - 1] != '-'; --i, scale *= 10) {
+    unsigned digit = static_cast<unsigned>(name.data[i - 1] - '0');
+    if (digit > 9 || scale > 10000) return 0;
+    port += digit * scale;
+  }
+  return port <= 0xffff ? port : 0;
+}
+
+bool has_closed_port(const WirePlan& plan) {
+  unsigned port = planted_port(plan);
+  for (std::uint32_t i = 0; has(plan, kPlanHostNetwork) && i < plan.port_count; ++i)
+    if (plan.ports[i] == port) return false;
+  return port != 0;
+}
+
+long connect_tcp(const Context& context) {
+  unsigned port = planted_port(*context.plan);
+  sockaddr_in address{};
+  address.sin_family = kInternet;
+  address.sin_port = static_cast<std::uint16_t>((port >> 8) | ((port & 0xff) << 8));
+  address.sin_addr.s_addr = 0x0100007f;  // 127.0.0.1
+  long socket = sys::call(__NR_socket, kInternet, kStream | O_CLOEXEC, 0);
+  if (socket < 0) return socket;
+  long rc = sys::call(__NR_connect, socket, &address, sizeof address);
+  sys::close(static_cast<int>(socket));
+  return rc;
+}
+
+long open_datagram_socket(const Context&) {
+  return sys::call(__NR_socket, kInternet, kDatagram | O_CLOEXEC, 0);
+}
+
+const Entry* pinned_directory(const WirePlan& plan) {
+  for (std::uint32_t i = 0; i < plan.entry_count; ++i)
+    if (plan.entries[i].kind == EntryKind::pin || plan.entries[i].kind == EntryKind::protect) return &plan.entries[i];
+  return nullptr;
+}
+
+bool holds_something(const char* directory) {
+  long fd = sys::call(__NR_openat, AT_FDCWD, directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) return false;
+  alignas(8) char entries[512];
+  long size = sys::call(__NR_getdents64, fd, entries, sizeof entries);
+  sys::close(static_cast<int>(fd));
+  constexpr long kDots = 48;  // "." and ".." alone
+  return size > kDots;
+}
+
+// What a mount point answers to a rename it answers to its removal, too: EBUSY, before anything is looked at. So a
+// directory that holds something isn't moved even where the pin is missing.
+long rename_pinned(const Context& context) {
+  const Entry* pinned = pinned_directory(*context.plan);
+  if (pinned == nullptr) return -ENOENT;
+  const char* name = pinned->target.data;
+  if (holds_something(name)) {
+    long rc = sys::call(__NR_unlinkat, AT_FDCWD, name, AT_REMOVEDIR);
+    return rc == -ENOTEMPTY ? 0 : rc;
+  }
+  SmallText other;
+  other.text(name).text("~oncelatch");
+  if (other.overflowed()) return -ENAMETOOLONG;
+  long rc = sys::call(__NR_renameat2, AT_FDCWD, name, AT_FDCWD, other.c_str(), RENAME_NOREPLACE);
+  if (rc >= 0) (void)sys::call(__NR_renameat2, AT_FDCWD, other.c_str(), AT_FDCWD, name, RENAME_NOREPLACE);
+  return rc;
 }
 
 long type_into_terminal(const Context&) {
@@ -88,12 +154,15 @@ long signal_outside(const Context& context) {
 }
 
 long open_init_memory(const Context&) {
-  return sys::call(__NR_openat, AT_FDCWD, "/proc/1/mem", O_RDONLY | O_CLOEXEC);
+  SmallText path;
+  path.text("/proc/").number(static_cast<std::uint64_t>(sys::call(__NR_getppid))).text("/mem");
+  return sys::call(__NR_openat, AT_FDCWD, path.c_str(), O_RDONLY | O_CLOEXEC);
 }
 
 // Where it is allowed for its own children, the first process must still be out of reach.
 long trace(const Context& context) {
-  if (has(*context.plan, kPlanAllowPtrace)) return sys::call(__NR_ptrace, PTRACE_SEIZE, 1, nullptr, nullptr);
+  if (has(*context.plan, kPlanAllowPtrace))
+    return sys::call(__NR_ptrace, PTRACE_SEIZE, sys::call(__NR_getppid), nullptr, nullptr);
   return sys::call(__NR_ptrace, PTRACE_TRACEME, 0, nullptr, nullptr);
 }
 
@@ -102,22 +171,60 @@ long set_up_ring(const Context&) {
   return sys::call(__NR_io_uring_setup, 4, parameters);
 }
 
-// Without Landlock the kernel would answer ENOTTY: this one fails by that layer alone.
-long use_device(const Context&) {
-  long device = sys::call(__NR_openat, AT_FDCWD, "/dev/null", O_RDONLY | O_CLOEXEC);
-  if (device < 0) return 0;
-  unsigned char settings[64];
-  long rc = sys::call(__NR_ioctl, device, TCGETS, settings);
-  sys::close(static_cast<int>(device));
-  return rc == -EACCES ? rc : 0;
+bool without_host_network(const WirePlan& plan) {
+  return !has(plan, kPlanHostNetwork);
+}
+bool has_pin(const WirePlan& plan) {
+  return pinned_directory(plan) != nullptr;
+}
+bool has_scopes(const WirePlan& plan) {
+  return landlock::known_scopes(plan.landlock_abi) != 0;
 }
 
 struct Probe {
   const char* name;
   long (*attempt)(const Context&);
+  bool (*applies)(const WirePlan&) = nullptr;  // none: always
 };
 
+// Every layer by its name, so that a missing one is what the refusal says; then what must not succeed.
 constexpr Probe kProbes[] = {
+    {"mount-namespace", probe_mount_namespace},
+    {"pid-namespace", probe_pid_namespace},
+    {"network-namespace", probe_network_namespace, without_host_network},
+    {"userns-limit", probe_user_namespace_limit},
+    {"capabilities", probe_capabilities},
+    {"no-new-privileges", probe_no_new_privileges},
+    {"landlock", probe_landlock},
+    {"landlock-scope", probe_landlock_scope},
+    {"seccomp", probe_seccomp},
+    {"init-not-dumpable", probe_first_process_hidden},
+    {"write-outside", write_outside},
+    {"write-root", write_root},
+    {"write-system", write_system},
+    {"read-secret", read_secret},
+    {"pinned-rename", rename_pinned, has_pin},
+    {"unshare", unshare_user},
+    {"mount", mount_something},
+    {"unix-socket", connect_path},
+    {"abstract-socket", connect_planted_abstract},
+    {"tcp-socket", connect_tcp, has_closed_port},
+    {"tiocsti", type_into_terminal},
+    {"tiocsti-high-bit", type_with_high_bit},
+    {"signal-outside", signal_outside},
+    {"init-memory", open_init_memory},
+    {"ptrace", trace},
+    {"io-uring", set_up_ring},
+};
+
+// The Landlock tier: what it claims, no more (sandbox/guarantees.cc).
+constexpr Probe kProbesOnHost[] = {
+    {"capabilities", probe_held_capabilities},
+    {"no-new-privileges", probe_no_new_privileges},
+    {"landlock", probe_landlock_on_host},
+    {"landlock-scope", probe_landlock_scope_on_host, has_scopes},
+    {"seccomp", probe_seccomp},
+    {"init-not-dumpable", probe_first_process_hidden},
     {"write-outside", write_outside},
     {"write-root", write_root},
     {"write-system", write_system},
@@ -125,38 +232,57 @@ constexpr Probe kProbes[] = {
     {"unshare", unshare_user},
     {"mount", mount_something},
     {"unix-socket", connect_path},
-    {"abstract-socket", connect_abstract},
+    {"abstract-socket", connect_planted_abstract},
+    {"tcp-socket", connect_tcp, has_closed_port},
+    {"udp-socket", open_datagram_socket, without_host_network},
     {"tiocsti", type_into_terminal},
     {"tiocsti-high-bit", type_with_high_bit},
-    {"signal-outside", signal_outside},
+    {"signal-outside", signal_outside, has_scopes},
     {"init-memory", open_init_memory},
     {"ptrace", trace},
     {"io-uring", set_up_ring},
-    {"landlock", use_device},
 };
-constexpr unsigned kProbeCount = sizeof kProbes / sizeof kProbes[0];
-static_assert((kProbeCount + 1) * sizeof(StatusRecord) <= 4096, "one write of a pipe");
+
+template <unsigned Count>
+constexpr unsigned count_of(const Probe (&)[Count]) {
+  return Count;
+}
+constexpr unsigned kMostRecords = 32;
+static_assert(count_of(kProbes) < kMostRecords && count_of(kProbesOnHost) < kMostRecords);
+static_assert(kMostRecords * sizeof(StatusRecord) <= 4096, "one write of a pipe");
+
+// Makes the attempts; name of the first that succeeded.
+template <unsigned Count>
+const char* attempt_all(const Probe (&probes)[Count], const Context& context, StatusRecord* records, unsigned& made) {
+  const char* succeeded = nullptr;
+  for (const Probe& probe : probes) {
+    if (probe.applies != nullptr && !probe.applies(*context.plan)) continue;
+    long rc = probe.attempt(context);
+    StatusRecord& record = records[made++];
+    record.kind = StatusRecord::probe;
+    record.stage = Stage::self_test;
+    record.refused = rc < 0 ? 1 : 0;
+    record.error = rc < 0 ? static_cast<std::int32_t>(-rc) : 0;
+    set_text(record, probe.name);
+    if (rc >= 0 && succeeded == nullptr) succeeded = probe.name;
+  }
+  return succeeded;
+}
 
 }  // namespace
 
 Outcome test_self(Context& context) {
-  StatusRecord records[kProbeCount + 1];
-  const char* succeeded = nullptr;
-  for (unsigned i = 0; i < kProbeCount; ++i) {
-    long rc = kProbes[i].attempt(context);
-    records[i].kind = StatusRecord::probe;
-    records[i].stage = Stage::self_test;
-    records[i].refused = rc < 0 ? 1 : 0;
-    records[i].error = rc < 0 ? static_cast<std::int32_t>(-rc) : 0;
-    set_text(records[i], kProbes[i].name);
-    if (rc >= 0 && succeeded == nullptr) succeeded = kProbes[i].name;
-  }
+  StatusRecord records[kMostRecords];
+  unsigned made = 0;
+  const char* succeeded = has(*context.plan, kPlanLandlockTier) ? attempt_all(kProbesOnHost, context, records, made)
+                                                                : attempt_all(kProbes, context, records, made);
+  if (goes_on_by_test(context)) succeeded = nullptr;
   // One write: the last record says that only exec is left, or which attempt succeeded.
-  StatusRecord& last = records[kProbeCount];
+  StatusRecord& last = records[made++];
   last.kind = succeeded == nullptr ? StatusRecord::ready : StatusRecord::failed;
   last.stage = Stage::self_test;
   if (succeeded != nullptr) set_text(last, succeeded);
-  (void)sys::call(__NR_write, kStatusDescriptor, records, sizeof records);
+  (void)sys::call(__NR_write, kStatusDescriptor, records, made * sizeof(StatusRecord));
   if (succeeded != nullptr) sys::exit(kExitFault);
   return {};
 }

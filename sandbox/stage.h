@@ -47,6 +47,7 @@ enum class Stage : std::uint8_t {
   seccomp,
   first_process,
   session,
+  working_directory,
   self_test,
   exec,
 };
@@ -56,8 +57,8 @@ inline constexpr const char* kStageNames[] = {
     "identity-maps", "non-dumpable", "root",          "skeleton",     "devices",
     "proc",          "covers",       "host-name",     "loopback",     "namespace-limits",
     "seal-proc",     "pivot",        "limits",        "capabilities", "no-new-privileges",
-    "landlock",      "seccomp",      "first-process", "session",      "self-test",
-    "exec",
+    "landlock",      "seccomp",      "first-process", "session",      "working-directory",
+    "self-test",     "exec",
 };
 inline constexpr unsigned kStages = sizeof kStageNames / sizeof kStageNames[0];
 static_assert(kStages == static_cast<unsigned>(Stage::exec) + 1);

@@ -11,13 +11,16 @@
 #include <chrono>
 #include <cstdio>
 
+#include "base/beneath.h"
 #include "launcher/errors.h"
 #include "launcher/exec/explain.h"
 #include "launcher/exec/plan.h"
 #include "launcher/exec/report.h"
 #include "launcher/exec/streams.h"
 #include "launcher/exit_codes.h"
+#include "launcher/session_directory.h"
 #include "sandbox/enter.h"
+#include "sandbox/guarantees.h"
 #include "verify/verify_file.h"
 
 namespace oncelatch::launcher {
@@ -128,18 +131,60 @@ class ExecCommand {
     if (!options_.report.empty()) report_file_ = TRY(ExecReportFile::open(options_.report));
     plan_.emplace(TRY(make_exec_plan(options_, environment_)));
     report_.plan = &*plan_;
-    facts_ = sandbox::probe_host(sandbox::Probing::quick);
+    // The quick look costs nothing; that namespaces can be had is then proved by entering.
+    facts_ = sandbox::probe_host(options_.accepted_losses.empty() ? sandbox::Probing::quick : sandbox::Probing::full);
     report_.facts = &facts_;
+    Status held = check_guarantees();
+    if (!held) return held;
+    if (facts_.tier() == sandbox::Tier::landlock) TRY(move_to_host());
     VerifiedArtifact program = TRY(verify::open_program(plan_->program));
     sandbox::PreparedSandbox prepared = TRY(sandbox::prepare(plan_->sandbox, program, facts_));
     ExecStreams streams = TRY(ExecStreams::open(plan_->profile.runner_commands));
     for (const std::string& note : plan_->notes) std::fprintf(stderr, "oncelatch: note: %s\n", note.c_str());
-    sandbox::Confined confined = TRY(sandbox::enter(std::move(prepared), streams.inside()));
+    Result<sandbox::Confined> entered = sandbox::enter(std::move(prepared), streams.inside());
+    if (!entered) return explain_refusal(entered.error());
+    sandbox::Confined confined = std::move(*entered);
     self_test_ = confined.self_test;
     report_.self_test = &self_test_;
     Session session(std::move(confined), std::move(streams), plan_->seconds);
     ExitStatus status = TRY(session.wait());
     judge(status, session);
+    return {};
+  }
+
+  Status check_guarantees() {
+    std::vector<sandbox::Guarantee> given = sandbox::guarantees(facts_, plan_->sandbox);
+    const std::vector<sandbox::Requirement>& required = sandbox::default_requirements();
+    TRY(sandbox::check_required(given, required, options_.accepted_losses, facts_));
+    if (!options_.accepted_losses.empty()) plan_->sandbox.least_tier = sandbox::Tier::landlock;
+    for (const sandbox::Loss& loss : sandbox::losses(given, required, options_.accepted_losses)) {
+      plan_->losses.push_back(loss.name);
+      plan_->notes.push_back("accepted loss " + loss.name + ": " + loss.gives_up);
+    }
+    return {};
+  }
+
+  // The machine gave less than the quick look had promised: the whole truth, with what could be accepted.
+  Status explain_refusal(const Error& error) {
+    if (error.errno_value != ENOTSUP) return Failure(error);
+    facts_ = sandbox::probe_host(sandbox::Probing::full);
+    TRY(check_guarantees());
+    return Failure(error);
+  }
+
+  // Without mounts of its own the command gets a home and a /tmp on the host, removed at the end.
+  Status move_to_host() {
+    SessionRoot root = TRY(SessionRoot::open(environment_));
+    (void)root.sweep();
+    session_.emplace(TRY(root.create(kCommandPrefix)));
+    for (const char* name : {"home", "tmp"}) {
+      Fd made = TRY(make_directory(session_->fd(), name, 0700));
+      if (::geteuid() == 0 && ::fchown(made.get(), plan_->sandbox.uid, plan_->sandbox.gid) != 0)
+        return fail_errno("home", name, errno, {}, "chown");
+    }
+    plan_->sandbox.home = session_->path() + "/home";
+    plan_->sandbox.binds.push_back(
+        {.source = session_->path() + "/tmp", .target = "/tmp", .access = sandbox::Access::read_write});
     return {};
   }
 
@@ -165,6 +210,8 @@ class ExecCommand {
   }
 
   int save_report() {
+    if (session_)
+      if (Status removed = session_->remove(); !removed) report_error(removed.error());
     if (!report_file_) return report_.code;
     Status written = report_file_.write(report_);
     if (written) return report_.code;
@@ -175,6 +222,7 @@ class ExecCommand {
   const ExecOptions& options_;
   const std::vector<std::string>& environment_;
   std::optional<ExecPlan> plan_;
+  std::optional<SessionDirectory> session_;  // of the Landlock tier
   sandbox::HostFacts facts_;
   std::vector<sandbox::SelfTestResult> self_test_;
   ExecReportFile report_file_;

@@ -27,6 +27,7 @@ struct ExecPlan {
   std::vector<std::string> toolchains;  // names of those that are shown
   std::uint64_t seconds = 0;            // 0: no limit
   std::vector<std::string> notes;       // for stderr and the report
+  std::vector<std::string> losses;      // guarantees that were given up
 };
 
 [[nodiscard]] Result<ExecPlan> make_exec_plan(const ExecOptions& options, const std::vector<std::string>& environment);

@@ -3,6 +3,7 @@
 #include "base/beneath.h"
 #include "base/json_text.h"
 #include "base/untrusted.h"
+#include "sandbox/guarantees.h"
 
 namespace oncelatch::launcher {
 
@@ -41,6 +42,7 @@ void put_plan(JsonText& json, const ExecPlan& plan) {
   json.close('}');
   put_list(json, "toolchains", plan.toolchains);
   put_list(json, "notes", plan.notes);
+  put_list(json, "losses", plan.losses);
   json.key("limits").open('{');
   json.key("memory").number(static_cast<std::int64_t>(inside.limits.memory));
   json.key("processes").number(static_cast<std::int64_t>(inside.limits.processes));
@@ -51,12 +53,12 @@ void put_plan(JsonText& json, const ExecPlan& plan) {
   json.key("confined_uid").number(inside.uid);
 }
 
-void put_facts(JsonText& json, const sandbox::HostFacts& facts) {
+void put_facts(JsonText& json, const sandbox::HostFacts& facts, const sandbox::SandboxPlan& plan) {
   json.key("kernel").text(facts.kernel);
   json.key("landlock_abi").number(facts.landlock_abi);
   json.key("tier").text(sandbox::tier_name(facts.tier()));
   json.key("guarantees").open('[');
-  for (const sandbox::Guarantee& one : facts.guarantees()) {
+  for (const sandbox::Guarantee& one : sandbox::guarantees(facts, plan)) {
     json.open('{').key("name").text(one.name);
     put_list(json, "layers", one.layers);
     json.key("limit").text(one.limit).close('}');
@@ -87,7 +89,7 @@ std::string exec_report_text(const ExecReport& report) {
   if (!report.error.empty()) json.key("error").text(report.error);
   put_list(json, "command", report.options->command);
   if (report.plan != nullptr) put_plan(json, *report.plan);
-  if (report.facts != nullptr) put_facts(json, *report.facts);
+  if (report.facts != nullptr && report.plan != nullptr) put_facts(json, *report.facts, report.plan->sandbox);
   if (report.self_test != nullptr) put_self_test(json, *report.self_test);
   json.close('}');
   return json.take() + "\n";

@@ -2,8 +2,9 @@
 
 #include <sys/utsname.h>
 
-#include <algorithm>
-#include <set>
+#include <fstream>
+#include <map>
+#include <sstream>
 
 #include "tests/sandbox/must_confine.h"
 
@@ -30,7 +31,8 @@ TEST(HostFacts, ThisMachine) {
 TEST(HostFacts, NothingProbedIsNoTier) {
   HostFacts facts;
   EXPECT_EQ(facts.tier(), Tier::none);
-  for (const Guarantee& guarantee : facts.guarantees()) EXPECT_TRUE(guarantee.layers.empty());
+  facts.landlock_abi = 7;
+  EXPECT_EQ(facts.tier(), Tier::none);
 }
 
 TEST(HostFacts, OneMissingRequiredFactIsNoTierAndOneParagraph) {
@@ -42,30 +44,88 @@ TEST(HostFacts, OneMissingRequiredFactIsNoTierAndOneParagraph) {
   EXPECT_EQ(facts.missing(),
             "This machine lacks b (ABI 4), so the program can't be confined. What helps: a newer kernel.");
   facts.facts[1].holds = true;
+  facts.landlock_abi = 7;
   EXPECT_EQ(facts.tier(), Tier::full);
   EXPECT_EQ(facts.missing(), "");
 }
 
-TEST(HostFacts, GuaranteesOfTheFullTier) {
-  HostFacts facts;
-  facts.facts = {{"a", true, true, "", ""}};
-  std::set<std::string> not_given = {"creation_guard", "domain_allowlist", "explain"};
-  std::set<std::string> two_layers = {"write_scope", "read_scope", "deny_inside", "processes", "terminal"};
-  std::vector<Guarantee> all = facts.guarantees();
-  EXPECT_EQ(all.size(), 11U);
-  for (const Guarantee& guarantee : all) {
-    EXPECT_EQ(guarantee.layers.empty(), not_given.contains(guarantee.name)) << guarantee.name;
-    if (two_layers.contains(guarantee.name)) {
-      EXPECT_GE(guarantee.layers.size(), 2U) << guarantee.name;
-    }
-    if (guarantee.layers.empty()) {
-      EXPECT_FALSE(guarantee.limit.empty()) << guarantee.name;
+// The table: what each tier needs.
+TEST(HostFacts, TiersByFacts) {
+  const std::vector<std::string> all = {"user-namespace", "network-namespace", "landlock", "seccomp-filter",
+                                        "mount-calls",    "openat2",           "pidfd",    "process-children"};
+  const std::map<std::string, Tier> without = {{"user-namespace", Tier::landlock},
+                                               {"network-namespace", Tier::landlock},
+                                               {"mount-calls", Tier::landlock},
+                                               {"seccomp-filter", Tier::none},
+                                               {"openat2", Tier::none},
+                                               {"pidfd", Tier::none},
+                                               {"process-children", Tier::full}};
+  for (const auto& [missing, tier] : without) {
+    HostFacts facts;
+    facts.landlock_abi = 7;
+    for (const std::string& name : all)
+      facts.facts.push_back({name, name != missing, name != "process-children", "", ""});
+    EXPECT_EQ(facts.tier(), tier) << missing;
+    for (Fact& fact : facts.facts)
+      if (fact.name == "user-namespace" || fact.name == "process-children") fact.holds = false;
+    EXPECT_EQ(facts.tier(), Tier::none) << missing;
+  }
+}
+
+TEST(HostFacts, TiersByAbi) {
+  for (bool namespaces : {true, false}) {
+    for (int abi = 0; abi <= 10; ++abi) {
+      HostFacts facts;
+      facts.landlock_abi = abi;
+      facts.facts = {{"user-namespace", namespaces, true, "", ""}};
+      Tier expected = abi < 4 ? Tier::none : (abi < 6 || !namespaces ? Tier::landlock : Tier::full);
+      EXPECT_EQ(facts.tier(), expected) << abi << namespaces;
     }
   }
 }
 
+TEST(HostFacts, LoweredLandlockIsNotClaimed) {
+  HostFacts facts = probe_host(Probing::quick);
+  if (facts.landlock_abi < 6) SKIP_OR_FAIL("no Landlock ABI 6 here");
+  int real = facts.landlock_abi;
+  facts.lower_landlock(real + 1);
+  EXPECT_EQ(facts.landlock_abi, real);  // never raised
+  facts.lower_landlock(5);
+  EXPECT_EQ(facts.landlock_abi, 5);
+  EXPECT_NE(facts.tier(), Tier::full);
+  EXPECT_NE(facts.missing().find("lacks landlock (ABI 5)"), std::string::npos) << facts.missing();
+  EXPECT_EQ(facts.landlock_missing.front(), "scopes: abstract sockets and signals");
+  facts.lower_landlock(0);
+  EXPECT_EQ(facts.tier(), Tier::none);
+}
+
+TEST(HostFacts, NamesRightsAndErrata) {
+  HostFacts facts = probe_host(Probing::quick);
+  bool named = false;
+  for (const Fact& fact : facts.facts) {
+    if (fact.name == "landlock-newer-rights" && facts.landlock_abi < 9) {
+      named = fact.detail.find("pathname sockets") != std::string::npos;
+      EXPECT_FALSE(fact.required);
+    }
+    if (fact.name == "landlock-errata") {
+      EXPECT_EQ(fact.holds, fact.detail == "all known ones fixed") << fact.detail;
+    }
+  }
+  EXPECT_TRUE(named || facts.landlock_abi >= 9);
+}
+
+TEST(HostFacts, TheAppArmorProfileIsShipped) {
+  std::ifstream file(ONCELATCH_SOURCE_DIR "/packaging/apparmor/oncelatch");
+  std::stringstream text;
+  text << file.rdbuf();
+  for (const char* part :
+       {"abi <abi/4.0>,", "userns,", "flags=(unconfined)", "/etc/apparmor.d/oncelatch", "oncelatch{,-exec}"})
+    EXPECT_NE(text.str().find(part), std::string::npos) << part;
+}
+
 TEST(HostFacts, TierNames) {
   EXPECT_EQ(tier_name(Tier::full), "full");
+  EXPECT_EQ(tier_name(Tier::landlock), "landlock");
   EXPECT_EQ(tier_name(Tier::none), "none");
 }
 

@@ -26,6 +26,15 @@ TEST(LandlockAbi, RightsGrowWithTheAbi) {
   EXPECT_EQ(landlock::known_net_rights(4), 3U);
   EXPECT_EQ(landlock::known_scopes(5), 0U);
   EXPECT_EQ(landlock::known_scopes(6), 3U);
+  // Beyond the kernels at hand: the constants alone.
+  EXPECT_EQ(landlock::known_file_rights(9), 0x1ffffU);
+  EXPECT_EQ(landlock::known_file_rights(10), 0x1ffffU);
+  EXPECT_EQ(landlock::known_net_rights(9), 3U);
+  EXPECT_EQ(landlock::known_net_rights(10), 15U);
+  EXPECT_EQ(landlock::known_scopes(10), 3U);
+  int expected = 1;
+  for (const landlock::AbiRow& row : landlock::kAbiTable) EXPECT_EQ(row.abi, expected++);
+  EXPECT_EQ(expected, landlock::kNewestAbi + 1);
 }
 
 TEST(LandlockAbi, TableMatchesThisKernel) {

@@ -81,6 +81,26 @@ TEST_F(Prepare, TierMustBeFull) {
   EXPECT_NE(result.error().message().find("lacks landlock (ABI 4)"), std::string::npos);
 }
 
+// Never by itself: the plan says that the losses were accepted.
+TEST_F(Prepare, TheLandlockTierMustBeAskedFor) {
+  HostFacts facts = full();
+  facts.facts.push_back({"user-namespace", false, true, "clone3", "allow it"});
+  ASSERT_EQ(facts.tier(), Tier::landlock);
+  Result<PreparedSandbox> result = try_it(plan(), facts);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().errno_value, ENOTSUP);
+  SandboxPlan lower = plan();
+  lower.least_tier = Tier::landlock;
+  EXPECT_TRUE(try_it(lower, facts));
+  lower.network = Network::loopback;
+  Result<PreparedSandbox> loopback = try_it(lower, facts);
+  ASSERT_FALSE(loopback);
+  EXPECT_EQ(loopback.error().errno_value, EOPNOTSUPP);
+  lower.network = Network::none;
+  lower.workspace = "/home";
+  EXPECT_FALSE(try_it(lower, facts));
+}
+
 TEST_F(Prepare, Workspace) {
   refuses([](SandboxPlan& p) { p.workspace = "/"; }, EINVAL, "/");
   refuses([](SandboxPlan& p) { p.workspace = "relative"; }, EINVAL, "relative");

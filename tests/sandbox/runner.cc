@@ -18,6 +18,7 @@
 
 #include "sandbox/enter.h"
 #include "sandbox/identity.h"
+#include "sandbox/guarantees.h"
 #include "verify/verify_file.h"
 
 namespace oncelatch::sandbox {
@@ -35,6 +36,9 @@ struct Options {
   bool announce = false;
   bool choose_identity = false;
   bool workspace_only = false;    // the choice sees no other mount
+  bool show_losses = false;
+  std::vector<std::string> accepted_losses;
+  int landlock_abi = -1;          // lowered to this
   int close_lifeline_after = -1;  // milliseconds
   std::string program;
   int first_argument = 0;
@@ -71,6 +75,7 @@ bool take_flag(Options& options, const std::string& name) {
   if (name == "--announce") return options.announce = true;
   if (name == "--by-workspace-only") return options.workspace_only = true;
   if (name == "--as-root-mapped") return options.choose_identity = true;
+  if (name == "--losses") return options.show_losses = true;
   if (name == "--host-network") options.plan.network = Network::ports;
   if (name == "--loopback") options.plan.network = Network::loopback;
   if (name == "--host-network" || name == "--loopback") return true;
@@ -93,6 +98,7 @@ void take_value(Options& options, const std::string& name, const char* value) {
   if (name == "--keep") plan.covers.push_back({value, Cover::Kind::protect, true});
   if (name == "--alias") plan.aliases.push_back(parse_alias(value));
   if (name == "--home") plan.home = value;
+  if (name == "--home-inside") plan.home_inside = value;
   if (name == "--env") plan.environment.emplace_back(value);
   if (name == "--port") plan.connect_ports.push_back(static_cast<std::uint16_t>(number));
   if (name == "--processes") plan.limits.processes = number;
@@ -101,6 +107,8 @@ void take_value(Options& options, const std::string& name, const char* value) {
   if (name == "--temporary") plan.limits.temporary_bytes = number;
   if (name == "--cwd") plan.working_directory = value;
   if (name == "--inside") plan.program_inside = value;
+  if (name == "--accept-loss") options.accepted_losses.emplace_back(value);
+  if (name == "--landlock-abi") options.landlock_abi = std::atoi(value);
   if (name == "--program") options.program = value;
   if (name == "--close-lifeline") options.close_lifeline_after = std::atoi(value);
 }
@@ -127,7 +135,8 @@ int refuse(const Error& error) {
 
 // Descriptors as a careless parent leaves them, without close-on-exec.
 void leak_descriptors() {
-  ::dup2(::open("/", O_RDONLY | O_DIRECTORY), 10);
+  int low = ::fcntl(10, F_GETFD) < 0 ? 10 : 199;  // 10 may be one of ours
+  ::dup2(::open("/", O_RDONLY | O_DIRECTORY), low);
   ::dup2(::open("/etc/passwd", O_RDONLY), 200);
 }
 
@@ -172,6 +181,15 @@ int supervise(Confined confined, const Options& options) {
   return status->shell_code();
 }
 
+Status check_guarantees(Options& options, const HostFacts& facts) {
+  std::vector<Guarantee> given = guarantees(facts, options.plan);
+  TRY(check_required(given, default_requirements(), options.accepted_losses, facts));
+  if (!options.accepted_losses.empty()) options.plan.least_tier = Tier::landlock;
+  for (const Loss& loss : losses(given, default_requirements(), options.accepted_losses))
+    if (options.show_losses) std::fprintf(stderr, "loss %s: %s\n", loss.name.c_str(), loss.gives_up.c_str());
+  return {};
+}
+
 int run(int argc, char** argv) {
   Options options = parse(argc, argv);
   SandboxPlan& plan = options.plan;
@@ -182,6 +200,8 @@ int run(int argc, char** argv) {
       verify::verify_file(options.program.empty() ? plan.argv[0] : options.program, std::nullopt);
   if (!artifact) return refuse(artifact.error());
   HostFacts facts = probe_host(options.quick ? Probing::quick : Probing::full);
+  if (options.landlock_abi >= 0) facts.lower_landlock(options.landlock_abi);
+  if (Status held = check_guarantees(options, facts); !held) return refuse(held.error());
   Result<PreparedSandbox> prepared = prepare(plan, *artifact, facts);
   if (!prepared) return refuse(prepared.error());
   if (options.leak) leak_descriptors();

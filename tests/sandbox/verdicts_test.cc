@@ -318,10 +318,34 @@ TEST_P(Verdicts, SelfTestIsReported) {
   Lab lab(GetParam());
   Seen seen = lab.run({"/bin/true"}, {"--self-test"});
   EXPECT_EQ(seen.code, 0) << seen.err;
-  for (const char* name :
-       {"write-outside", "read-secret", "unshare", "mount", "unix-socket", "abstract-socket", "tiocsti",
-        "tiocsti-high-bit", "signal-outside", "init-memory", "ptrace", "io-uring", "landlock"})
-    EXPECT_NE(seen.err.find("self-test " + std::string(name) + " 1 E"), std::string::npos) << seen.err;
+  for (const char* name : {"write-outside",    "write-root",       "write-system",
+                           "read-secret",      "unshare",          "mount",
+                           "unix-socket",      "abstract-socket",  "tcp-socket",
+                           "tiocsti",          "tiocsti-high-bit", "signal-outside",
+                           "init-memory",      "ptrace",           "io-uring",
+                           "mount-namespace",  "pid-namespace",    "network-namespace",
+                           "userns-limit",     "capabilities",     "no-new-privileges",
+                           "landlock",         "landlock-scope",   "seccomp",
+                           "init-not-dumpable"})
+    EXPECT_NE(seen.err.find("self-test " + std::string(name) + " 1 E"), std::string::npos) << name << seen.err;
+  EXPECT_EQ(seen.err.find("pinned-rename"), std::string::npos) << "nothing is pinned";
+}
+
+// With a cover there is something to rename, and with a network other probes apply.
+TEST_P(Verdicts, SelfTestFollowsThePlan) {
+  REQUIRE_CONFINEMENT();
+  Lab lab(GetParam());
+  lab.make_directory("hooks");
+  Seen covered = lab.run({"/bin/ls"}, {"--self-test", "--protect", lab.workspace() + "/hooks"});
+  EXPECT_NE(covered.err.find("self-test pinned-rename 1 EBUSY"), std::string::npos) << covered.err;
+  EXPECT_NE(covered.out.find("hooks\n"), std::string::npos);
+  Seen loopback = lab.run({"/bin/true"}, {"--self-test", "--loopback"});
+  EXPECT_NE(loopback.err.find("self-test tcp-socket 1 ECONNREFUSED"), std::string::npos) << loopback.err;
+  EXPECT_NE(loopback.err.find("self-test network-namespace 1 ECONNREFUSED"), std::string::npos) << loopback.err;
+  Seen host = lab.run({"/bin/true"}, {"--self-test", "--host-network", "--port", "443"});
+  EXPECT_NE(host.err.find("self-test tcp-socket 1 EACCES"), std::string::npos) << host.err;
+  EXPECT_NE(host.err.find("self-test abstract-socket 1 EPERM"), std::string::npos) << host.err;
+  EXPECT_EQ(host.err.find("network-namespace"), std::string::npos) << host.err;
 }
 
 }  // namespace

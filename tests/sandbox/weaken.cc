@@ -1,0 +1,94 @@
+// Part of the test-only oncelatch-exec: ONCELATCH_WEAKEN=LAYER in the plan's environment leaves that layer out,
+// ONCELATCH_GO_ON=1 starts the program although the self-test found it. Freestanding, like the rest of that program.
+#include <linux/fcntl.h>
+#include <linux/mount.h>
+#include <linux/sched.h>
+
+#include <cstring>
+
+#include "sandbox/layer_probes.h"
+#include "sandbox/test_hook.h"
+
+namespace oncelatch::sandbox {
+
+namespace {
+
+struct Layer {
+  const char* name;  // of the self-test's probe
+  Stage left_out;
+  Outcome (*instead)(Context&);
+  std::uint64_t namespaces;
+};
+
+Outcome nothing(Context&) {
+  return {};
+}
+
+// The old root stays the root; only the working directory is entered.
+Outcome stay_on_old_root(Context& context) {
+  if (long rc = sys::call(__NR_chdir, context.plan->working_directory.data); rc < 0)
+    return failed(rc, "working directory");
+  sys::call(__NR_umask, context.umask);
+  return {};
+}
+
+// kernel.pid_max there is the machine's own: it must not be written.
+Outcome bind_old_proc(Context& context) {
+  context.plan->pid_max = 0;
+  if (long rc = sys::call(__NR_mkdirat, AT_FDCWD, "proc", 0555); rc < 0) return failed(rc, "/proc");
+  long rc = sys::call(__NR_mount, "/proc", "proc", nullptr, MS_BIND | MS_REC, nullptr);
+  if (rc < 0) return failed(rc, "old proc");
+  return {};
+}
+
+constexpr Layer kLayers[] = {
+    {"mount-namespace", Stage::pivot, stay_on_old_root, 0},
+    {"pid-namespace", Stage::proc, bind_old_proc, CLONE_NEWPID},
+    {"network-namespace", Stage::loopback, nothing, CLONE_NEWNET},
+    {"userns-limit", Stage::namespace_limits, nothing, 0},
+    {"capabilities", Stage::capabilities, nothing, 0},
+    {"landlock", Stage::landlock, nothing, 0},
+    {"seccomp", Stage::seccomp, nothing, 0},
+    {"init-not-dumpable", Stage::non_dumpable, nothing, 0},
+};
+
+// The value of a variable of the program's environment, or null.
+const char* variable(const Context& context, const char* name) {
+  if (context.plan == nullptr) return nullptr;
+  const unsigned char* here = context.plan->environment.first;
+  for (std::uint32_t i = 0; i < context.plan->environment.count; ++i) {
+    const char* text = next_text(here).data;
+    std::size_t size = std::strlen(name);
+    if (std::strncmp(text, name, size) == 0 && text[size] == '=') return text + size + 1;
+  }
+  return nullptr;
+}
+
+const Layer* weakened(const Context& context) {
+  const char* name = variable(context, "ONCELATCH_WEAKEN");
+  for (const Layer& layer : kLayers)
+    if (name != nullptr && std::strcmp(name, layer.name) == 0) return &layer;
+  return nullptr;
+}
+
+}  // namespace
+
+bool replaced_by_test(Context& context, const Step& step, Outcome& outcome) {
+  if (step.stage == Stage::descriptors || step.stage == Stage::plan) return false;
+  const Layer* layer = weakened(context);
+  if (layer == nullptr || step.stage != layer->left_out) return false;
+  if (step.run == plant_scope_target) return false;
+  outcome = layer->instead(context);
+  return true;
+}
+
+std::uint64_t without_namespaces_by_test(const Context& context) {
+  const Layer* layer = weakened(context);
+  return layer != nullptr ? layer->namespaces : 0;
+}
+
+bool goes_on_by_test(const Context& context) {
+  return variable(context, "ONCELATCH_GO_ON") != nullptr;
+}
+
+}  // namespace oncelatch::sandbox
