@@ -17,6 +17,7 @@ namespace {
 
 constexpr long kPatience = 2000;  // milliseconds between SIGTERM and SIGKILL
 constexpr int kNoWait = 1;        // WNOHANG
+constexpr int kMostAtOnce = 128;  // children and signals between two looks at the lifeline
 
 int exit_code(int status) {
   int signal = status & 0x7f;
@@ -67,15 +68,22 @@ void keep_only(int descriptor, int to) {
 static_assert(kPlanDescriptor == 3 && kStatusDescriptor == 4 && kLifelineDescriptor == 5 && kLimitDescriptor == 6 &&
               kMemoryDescriptor == 7);
 
-// Reaps whatever ended; the program's exit code, or -1 while it runs.
-int reap(int program) {
-  int code = -1;
-  for (;;) {
+struct Reaped {
+  int code = -1;      // the program's exit code, -1: it runs
+  bool more = false;  // there may be more
+};
+
+// Some of what ended: whoever makes orphans as fast as they are reaped must not keep us from the lifeline.
+Reaped reap(int program) {
+  Reaped reaped;
+  for (int i = 0; i < kMostAtOnce; ++i) {
     int status = 0;
     long pid = sys::call(__NR_wait4, -1, &status, kNoWait, nullptr);
-    if (pid <= 0) return code;
-    if (pid == program) code = exit_code(status);
+    if (pid <= 0) return reaped;
+    if (pid == program) reaped.code = exit_code(status);
   }
+  reaped.more = true;
+  return reaped;
 }
 
 // A stopped program is woken, so that it can answer.
@@ -94,6 +102,14 @@ void pass_signal(Watch& watch, int signal, int program) {
 [[noreturn]] void end_at_limit(LimitHit hit) {
   (void)sys::call(__NR_write, kLimitDescriptor, &hit, sizeof hit);
   end_everything();
+}
+
+void pass_signals(Watch& watch, int signals, int program) {
+  for (int i = 0; i < kMostAtOnce; ++i) {
+    int signal = next_signal(signals);
+    if (signal == 0) return;
+    if (signal != kSigchld) pass_signal(watch, signal, program);
+  }
 }
 
 void check_limits(const Watch& watch, LimitWatch& limits) {
@@ -142,13 +158,13 @@ void be_first_process(Context& context, int program) {
                {kLifelineDescriptor, 0, 0},
                {kPlanDescriptor, POLLIN, 0},
                {kMemoryDescriptor, POLLIN, 0}}};
-  for (;;) {
-    watch.wait(limits.next_look());
+  for (Reaped reaped;;) {
+    watch.wait(reaped.more ? milliseconds_now() : limits.next_look());
     if (watch.fired(1) || watch.fired(2) || watch.over()) end_everything();
     check_limits(watch, limits);
-    for (int signal = next_signal(signals); signal != 0; signal = next_signal(signals))
-      if (signal != kSigchld) pass_signal(watch, signal, program);
-    if (int code = reap(program); code >= 0) finish(code);
+    pass_signals(watch, signals, program);
+    reaped = reap(program);
+    if (reaped.code >= 0) finish(reaped.code);
   }
 }
 

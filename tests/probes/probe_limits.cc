@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,6 +23,21 @@ constexpr std::size_t kMebibyte = std::size_t{1} << 20;
 int fork_bomb(const std::string&) {
   for (;;)
     if (::fork() < 0) ::usleep(1000);
+}
+
+// Children that nobody waits for, as fast as they come.
+[[noreturn]] void make_orphans() {
+  for (;;) {
+    pid_t child = ::fork();
+    if (child == 0) ::_exit(::fork() < 0 ? 1 : 0);
+    ::waitpid(child, nullptr, 0);
+  }
+}
+// With a flood of signals to the first process beside it, which passes them on.
+int orphan_storm(const std::string&) {
+  for (int i = 0; i < 2; ++i)
+    if (::fork() == 0) make_orphans();
+  for (;;) ::kill(1, SIGUSR1);
 }
 
 void* sleep_for_ever(void*) {
@@ -102,10 +118,15 @@ int sparse_file(const std::string& path) {
 }  // namespace
 
 const Named kLimitAttempts[] = {
-    {"fork-bomb", fork_bomb},     {"thread-bomb", thread_bomb},
-    {"vfork-bomb", vfork_bomb},   {"hog", hog},
-    {"hog-shared", hog_shared},   {"hog-together", hog_together},
-    {"empty-files", empty_files}, {"sparse-file", sparse_file},
+    {"fork-bomb", fork_bomb},
+    {"orphan-storm", orphan_storm},
+    {"thread-bomb", thread_bomb},
+    {"vfork-bomb", vfork_bomb},
+    {"hog", hog},
+    {"hog-shared", hog_shared},
+    {"hog-together", hog_together},
+    {"empty-files", empty_files},
+    {"sparse-file", sparse_file},
     {nullptr, nullptr},
 };
 

@@ -113,6 +113,16 @@ TEST_P(Life, ClosedLifelineEndsEverything) {
   EXPECT_LT(steady_clock::now() - start, milliseconds(4500));  // with the start
 }
 
+TEST_P(Life, OrphansAndSignalsInFloodsDoNotDelayTheEnd) {
+  Lab lab(GetParam());
+  auto start = steady_clock::now();
+  Seen seen =
+      lab.run({"/bin/sh", "-c", "trap '' USR1; exec " + lab.probe() + " orphan-storm"}, {"--close-lifeline", "700"});
+  report_time("closed lifeline in a storm of orphans, 700 ms after the start", start);
+  EXPECT_EQ(seen.code, 137);
+  EXPECT_LT(steady_clock::now() - start, milliseconds(6000));
+}
+
 pid_t outer_of(const Process& runner, int err) {
   (void)runner;
   std::string text;
