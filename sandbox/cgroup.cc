@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <string_view>
 
 #include "base/beneath.h"
@@ -49,6 +50,17 @@ bool hands_down(const std::string& parent) {
   return control && ::write(control.get(), kBoth.data(), kBoth.size()) >= 0 && given();
 }
 
+// Whether a group beside `own` would be bound no less than one within: what limits us must go on limiting the session.
+bool nothing_is_lost_beside(const std::string& own, const Cgroup::Wanted& wanted) {
+  auto covers = [&own](const char* file, std::uint64_t ours) {
+    std::string limit = text_of(own + "/" + file);  // empty: there is no such controller here
+    if (limit.empty() || limit.starts_with("max")) return true;
+    return ours != 0 && std::strtoull(limit.c_str(), nullptr, 10) >= ours;
+  };
+  return covers("memory.max", wanted.memory) && covers("memory.high", wanted.memory) &&
+         covers("pids.max", wanted.processes) && covers("cpu.max", 0) && covers("io.max", 0);
+}
+
 // Asks the kernel to make `event` readable when the group runs out of memory (v1).
 Status announce_out_of_memory(const ControlGroup& group, int event) {
   const std::string path = group.path() + "/memory.oom_control";
@@ -63,8 +75,11 @@ Cgroup Cgroup::make(const Wanted& wanted, const Lists& lists) {
   Cgroup result;
   if (wanted.memory == 0 && !wanted.always) return result;
   CgroupPlaces places = find_places(text_of(lists.own_groups), text_of(lists.mounts));
-  for (const std::string& parent : places.unified)
+  for (const std::string& parent : places.unified) {
+    bool beside = &parent != &places.unified.front();
+    if (beside && !nothing_is_lost_beside(places.unified.front(), wanted)) continue;
     if (result.take_unified(parent, wanted)) return result;
+  }
   if (wanted.memory != 0 && !places.memory.empty()) (void)result.take_memory(places.memory, wanted.memory).has_value();
   if (wanted.processes != 0 && !places.processes.empty())
     (void)result.take_processes(places.processes, wanted.processes).has_value();
@@ -123,10 +138,6 @@ bool Cgroup::ran_out_of_memory() const {
 
 std::uint64_t Cgroup::refused_processes() const {
   return limits_processes() ? groups_[static_cast<std::size_t>(processes_)].counter("pids.events", "max") : 0;
-}
-
-void Cgroup::kill() const {
-  for (const ControlGroup& group : groups_) group.kill();
 }
 
 std::string Cgroup::in_words() const {

@@ -1,5 +1,6 @@
-// A control group for one session, from the best source there is: v2 where memory and pids are delegated to us, else
-// the v1 hierarchies we may write, else none (then rlimits, kernel.pid_max and the first process inside do the work).
+// A control group for one session, from the best source there is: v2 where memory and pids are delegated to us (in our
+// own group, or in the one above where ours binds no tighter), else the v1 hierarchies we may write, else none (then
+// rlimits, kernel.pid_max and the first process inside do the work).
 //
 //   Cgroup group = Cgroup::make({.memory = 1 << 30, .processes = 512});
 //   spawn.enroll = group.enroll();       // base/process.h: the child enters before it execs
@@ -47,7 +48,6 @@ class Cgroup {
   [[nodiscard]] bool ran_out_of_memory() const;
   // How often a new process was refused.
   [[nodiscard]] std::uint64_t refused_processes() const;
-  void kill() const;
   [[nodiscard]] std::string in_words() const;
 
  private:

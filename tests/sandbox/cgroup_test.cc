@@ -104,6 +104,7 @@ TEST(Cgroup, FallsThrough) {
   std::string mount = temporary.path() + "/group";
   ASSERT_EQ(::mkdir(mount.c_str(), 0755), 0);
   std::ofstream(mount + "/cgroup.subtree_control") << "cpu memory pids\n";
+  std::ofstream(mount + "/cgroup.procs") << "";
   Cgroup::Lists lists{temporary.path() + "/own", temporary.path() + "/mounts"};
   std::ofstream(lists.own_groups) << "0::/\n8:pids:/\n4:memory:/\n";
   std::ofstream(lists.mounts) << "30 23 0:26 / " << mount << " rw - cgroup2 cgroup2 rw\n"
@@ -112,6 +113,39 @@ TEST(Cgroup, FallsThrough) {
   EXPECT_TRUE(group.enroll().empty());
   EXPECT_FALSE(group.limits_memory() || group.limits_processes());
   EXPECT_TRUE(groups_of_ours(mount).empty());
+}
+
+// A session never leaves what limits its launcher: the group above is tried only where ours binds no tighter.
+TEST(Cgroup, GroupAboveOnlyWhereNothingIsLost) {
+  struct Case {
+    const char* file;
+    const char* limit;
+    bool tried;
+  };
+  for (const Case& each :
+       {Case{"memory.max", "max\n", true}, Case{"memory.max", "99999999999\n", true},
+        Case{"memory.max", "1000\n", false}, Case{"memory.high", "1000\n", false}, Case{"pids.max", "9000\n", true},
+        Case{"pids.max", "100\n", false}, Case{"cpu.max", "max 100000\n", true},
+        Case{"cpu.max", "50000 100000\n", false}, Case{"io.max", "8:0 rbps=1 wbps=max\n", false}}) {
+    TemporaryDirectory temporary;
+    std::string above = temporary.path() + "/group";
+    ASSERT_EQ(::mkdir(above.c_str(), 0755), 0);
+    ASSERT_EQ(::mkdir((above + "/own").c_str(), 0755), 0);
+    std::ofstream(above + "/cgroup.subtree_control") << "memory pids\n";
+    std::ofstream(above + "/cgroup.procs") << "";
+    std::ofstream(above + "/own/" + each.file) << each.limit;
+    Cgroup::Lists lists{temporary.path() + "/own", temporary.path() + "/mounts"};
+    std::ofstream(lists.own_groups) << "0::/own\n";
+    std::ofstream(lists.mounts) << "30 23 0:26 / " << above << " rw - cgroup2 cgroup2 rw\n";
+    const timespec old[2] = {{1000, 0}, {1000, 0}};
+    ASSERT_EQ(::utimensat(AT_FDCWD, above.c_str(), old, 0), 0);
+    Cgroup group = Cgroup::make({.memory = 1 << 26, .processes = 512, .always = false}, lists);
+    EXPECT_TRUE(group.enroll().empty());  // these are plain directories
+    struct stat after {};
+    ASSERT_EQ(::stat(above.c_str(), &after), 0);
+    EXPECT_EQ(after.st_mtim.tv_sec != 1000, each.tried) << each.file << " " << each.limit;
+    EXPECT_TRUE(groups_of_ours(above).empty());
+  }
 }
 
 bool can_make_groups(const CgroupPlaces& places) {
