@@ -1,220 +1,103 @@
-// What the sandbox costs at a launch: a program without a C library, bare, in the full tier (self-test included) and in
-// bubblewrap with an equal profile, taken in turn. The figure to quote is the ratio of the medians over bare.
+// What a launch costs: a program without a C library, bare, by `oncelatch exec` (the whole program, full tier,
+// self-test included) and by bubblewrap with an equal profile, taken in turn. The figure to quote is the ratio of the
+// medians over bare. Beside it stands what each launcher really stopped: the same attempts, made by the tests' probe.
 //
 //   bench_launch [ROUNDS]
-//
-// "full tier" is prepare() and enter() of this process until the program's end; the probe of the machine is the quick
-// one.
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <chrono>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
-#include <string>
-#include <vector>
+#include <sstream>
 
-#include "sandbox/enter.h"
-#include "verify/verify_file.h"
+#include "bench/launchers.h"
 
-namespace oncelatch {
+namespace oncelatch::bench {
 
 namespace {
 
-using sandbox::SandboxPlan;
-using Microseconds = double;
-
-struct Place {
-  std::string base;
-  std::string workspace;
-  std::string home;
-  std::string target;
+struct Attempt {
+  const char* word;
+  const char* what;
 };
 
-// exit(0) and nothing else.
-bool build_target(const std::string& directory, const std::string& path) {
-  std::string source = directory + "/nothing.c";
-  std::FILE* file = std::fopen(source.c_str(), "w");
-  if (file == nullptr) return false;
-#if defined(__x86_64__)
-  std::fputs("void _start(void) { __asm__ volatile(\"syscall\" :: \"a\"(231), \"D\"(0)); }\n", file);
-#else
-  std::fputs(
-      "void _start(void) { register long n __asm__(\"x8\") = 94; register long c __asm__(\"x0\") = 0;"
-      " __asm__ volatile(\"svc 0\" :: \"r\"(n), \"r\"(c)); }\n",
-      file);
-#endif
-  std::fclose(file);
-  std::string command = "cc -O1 -static -nostdlib -fno-stack-protector -o " + path + " " + source;
-  return std::system(command.c_str()) == 0;
-}
-
-Place make_place() {
-  char name[] = "/var/tmp/oncelatch-bench-XXXXXX";
-  Place place;
-  place.base = ::mkdtemp(name);
-  place.workspace = place.base + "/workspace";
-  place.home = place.base + "/home";
-  place.target = place.base + "/nothing";
-  std::filesystem::create_directory(place.workspace);
-  std::filesystem::create_directory(place.home);
-  ::chmod(place.base.c_str(), 0755);
-  if (!build_target(place.base, place.target)) std::exit(1);
-  return place;
-}
-
-Microseconds since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
-}
-
-void die(const std::string& what) {
-  std::fprintf(stderr, "bench_launch: %s\n", what.c_str());
-  std::exit(1);
-}
-
-void spawn_and_wait(std::vector<const char*> arguments) {
-  arguments.push_back(nullptr);
-  pid_t pid = 0;
-  char* none[] = {nullptr};
-  if (::posix_spawn(&pid, arguments[0], nullptr, nullptr, const_cast<char* const*>(arguments.data()), none) != 0)
-    die(arguments[0]);
-  int status = 0;
-  ::waitpid(pid, &status, 0);
-  if (status != 0) die(std::string(arguments[0]) + " failed");
-}
-
-Microseconds bare(const Place& place) {
-  auto start = std::chrono::steady_clock::now();
-  spawn_and_wait({place.target.c_str()});
-  return since(start);
-}
-
-Microseconds bubblewrap(const Place& place) {
-  const char* workspace = place.workspace.c_str();
-  std::vector<const char*> arguments = {"/usr/bin/bwrap",
-                                        "--unshare-all",
-                                        "--die-with-parent",
-                                        "--new-session",
-                                        "--cap-drop",
-                                        "ALL",
-                                        "--disable-userns",
-                                        "--unshare-user",
-                                        "--clearenv",
-                                        "--tmpfs",
-                                        "/",
-                                        "--ro-bind",
-                                        "/usr",
-                                        "/usr",
-                                        "--symlink",
-                                        "usr/bin",
-                                        "/bin",
-                                        "--symlink",
-                                        "usr/sbin",
-                                        "/sbin",
-                                        "--symlink",
-                                        "usr/lib",
-                                        "/lib",
-                                        "--symlink",
-                                        "usr/lib64",
-                                        "/lib64"};
-  for (const char* path :
-       {"/etc/ld.so.cache", "/etc/ld.so.conf.d", "/etc/alternatives", "/etc/ssl/certs", "/etc/ca-certificates",
-        "/etc/passwd", "/etc/group", "/etc/hosts", "/etc/nsswitch.conf", "/etc/mime.types", "/etc/terminfo"})
-    arguments.insert(arguments.end(), {"--ro-bind-try", path, path});
-  arguments.insert(arguments.end(), {"--dev",        "/dev",      "--tmpfs",
-                                     "/dev/shm",     "--proc",    "/proc",
-                                     "--ro-bind",    "/proc/sys", "/proc/sys",
-                                     "--tmpfs",      "/tmp",      "--tmpfs",
-                                     "/var/tmp",     "--bind",    place.home.c_str(),
-                                     "/home/agent",  "--bind",    workspace,
-                                     workspace,      "--ro-bind", place.target.c_str(),
-                                     "/opt/nothing", "--chdir",   workspace,
-                                     "--remount-ro", "/",         "/opt/nothing"});
-  auto start = std::chrono::steady_clock::now();
-  spawn_and_wait(arguments);
-  return since(start);
-}
-
-SandboxPlan plan_of(const Place& place) {
-  SandboxPlan plan;
-  plan.workspace = place.workspace;
-  plan.home = place.home;
-  plan.argv = {"nothing"};
-  plan.program_inside = "/opt/nothing";
-  plan.binds.push_back({.source = place.target, .target = "/opt/nothing"});
-  plan.environment = {"PATH=/usr/bin"};
-  plan.uid = ::getuid();
-  plan.gid = ::getgid();
-  return plan;
-}
-
-struct Split {
-  Microseconds whole = 0;
-  Microseconds prepared = 0;
-  Microseconds entered = 0;
+constexpr Attempt kAttempts[] = {
+    {"write=/usr/.oncelatch-bench", "write into /usr"},
+    {"read=/etc/shadow", "read /etc/shadow"},
+    {"foreign-process", "see another process"},
+    {"read=/proc/1/environ", "read the first process's environment"},
+    {"append=/proc/1/mem", "open the first process's memory"},
+    {"tcp=443", "connect to TCP port 443"},
+    {"socket=16:3:9", "open an audit socket"},
+    {"socket=38:5", "open a kernel crypto socket"},
+    {"unshare-user", "make a user namespace"},
+    {"clone3-user", "make one by clone3"},
+    {"ptrace-me", "be traced"},
+    {"io-uring", "set up an io_uring"},
+    {"keyctl", "search the user's keys"},
+    {"bpf", "make a BPF map"},
+    {"perf", "open a performance counter"},
+    {"tiocsti-high=32", "type into the terminal, high bits set"},
+    {"openat2=/usr", "open by a call that filters can't read"},
+    {"name-to-handle=/usr", "name a file by handle"},
+    {"personality=0x0040000", "switch address randomisation off"},
+    {"chmod-suid=probe", "make a set-user-id file"},
 };
 
-Split full_tier(const SandboxPlan& plan, const VerifiedArtifact& artifact) {
-  auto start = std::chrono::steady_clock::now();
-  sandbox::HostFacts facts = sandbox::probe_host(sandbox::Probing::quick);
-  Result<sandbox::PreparedSandbox> prepared = sandbox::prepare(plan, artifact, facts);
-  if (!prepared) die(prepared.error().message());
-  Split split;
-  split.prepared = since(start);
-  Result<sandbox::Confined> confined = sandbox::enter(std::move(*prepared), {});
-  if (!confined) die(confined.error().message());
-  split.entered = since(start);
-  Result<ExitStatus> status = confined->process.wait(std::chrono::seconds(10));
-  if (!status || status->shell_code() != 0) die("the program failed inside");
-  split.whole = since(start);
-  return split;
+std::string verdict(const Launcher& launcher, const Workshop& shop, const Attempt& attempt) {
+  std::istringstream text(output_of(launcher, {shop.workspace() + "/probe", attempt.word}, shop.workspace()));
+  std::string line;
+  std::getline(text, line);
+  std::size_t space = line.rfind(' ');
+  return space == std::string::npos ? "?" : line.substr(space + 1);
 }
 
-Microseconds median(std::vector<Microseconds> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
+void print_stopped(const std::vector<Launcher>& launchers, const Workshop& shop) {
+  std::filesystem::copy_file(ONCELATCH_BINARY_DIR "/tests/probes/probe", shop.workspace() + "/probe");
+  std::printf("\n%-40s", "attempt");
+  for (const Launcher& launcher : launchers) std::printf(" %-15s", launcher.name.c_str());
+  std::vector<int> stopped(launchers.size());
+  for (const Attempt& attempt : kAttempts) {
+    std::printf("\n%-40s", attempt.what);
+    for (std::size_t i = 0; i < launchers.size(); ++i) {
+      std::string seen = verdict(launchers[i], shop, attempt);
+      if (seen != "OK") ++stopped[i];
+      std::printf(" %-15s", seen == "OK" ? "went through" : seen.c_str());
+    }
+  }
+  std::printf("\n%-40s", "stopped");
+  for (int count : stopped) std::printf(" %-15d", count);
+  std::printf("\n");
 }
 
 int run(int rounds) {
-  Place place = make_place();
-  Result<VerifiedArtifact> artifact = verify::verify_file(place.target, std::nullopt);
-  if (!artifact) die(artifact.error().message());
-  SandboxPlan plan = plan_of(place);
-  bool peer = ::access("/usr/bin/bwrap", X_OK) == 0;
-  std::vector<Microseconds> bare_times, own_times, prepare_times, enter_times, peer_times;
-  for (int round = 0; round < rounds + 5; ++round) {
-    Microseconds plain = bare(place);
-    Split split = full_tier(plan, *artifact);
-    Microseconds other = peer ? bubblewrap(place) : 0;
-    if (round < 5) continue;  // warm-up
-    bare_times.push_back(plain);
-    own_times.push_back(split.whole);
-    prepare_times.push_back(split.prepared);
-    enter_times.push_back(split.entered);
-    peer_times.push_back(other);
-  }
-  std::filesystem::remove_all(place.base);
-  Microseconds base = median(bare_times);
-  Microseconds own = median(own_times) - base;
+  Workshop shop;
+  std::vector<Launcher> launchers = {no_launcher(), oncelatch_exec(shop)};
+  if (Launcher peer = bubblewrap(shop); !peer.before.empty()) launchers.push_back(peer);
+  std::vector<std::vector<double>> times(launchers.size());
+  for (int round = 0; round < rounds + 5; ++round)
+    for (std::size_t i = 0; i < launchers.size(); ++i) {
+      double passed = time_once(launchers[i], {shop.nothing()}, shop.workspace());
+      if (round >= 5) times[i].push_back(passed);
+    }
+  double bare = median(times[0]);
   std::printf("uid %u, %d rounds in turn, medians in us\n", ::getuid(), rounds);
-  std::printf("bare                  %8.0f\n", base);
-  std::printf("full tier             %8.0f  over bare %8.0f (prepared after %.0f, running after %.0f)\n", own + base,
-              own, median(prepare_times), median(enter_times));
-  if (!peer) return 0;
-  Microseconds theirs = median(peer_times) - base;
-  std::printf("bubblewrap            %8.0f  over bare %8.0f\n", theirs + base, theirs);
-  std::printf("launch ratio          %8.2f  (bar 0.60, aim 0.45)\n", own / theirs);
+  for (std::size_t i = 0; i < launchers.size(); ++i)
+    std::printf("%-20s %8.0f  over bare %8.0f\n", launchers[i].name.c_str(), median(times[i]), median(times[i]) - bare);
+  if (launchers.size() > 2)
+    std::printf("launch ratio         %8.2f  (bar 0.60, aim 0.45)\n",
+                (median(times[1]) - bare) / (median(times[2]) - bare));
+  print_stopped(launchers, shop);
   return 0;
 }
 
 }  // namespace
-}  // namespace oncelatch
+}  // namespace oncelatch::bench
 
 int main(int argc, char** argv) {
-  return oncelatch::run(argc > 1 ? std::atoi(argv[1]) : 300);
+  return oncelatch::bench::run(argc > 1 ? std::atoi(argv[1]) : 300);
 }
