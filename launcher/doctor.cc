@@ -1,5 +1,7 @@
 #include <fmt/core.h>
 
+#include "base/process.h"
+#include "base/untrusted.h"
 #include "elicitation/tmux_server.h"
 #include "launcher/commands.h"
 #include "launcher/errors.h"
@@ -8,9 +10,27 @@
 #include "sandbox/enter.h"
 #include "sandbox/guarantees.h"
 #include "sandbox/host_facts.h"
+#include "sandbox/narrow.h"
 
 namespace oncelatch::launcher {
 namespace {
+
+// tmux says its version from behind the rules that its clients get.
+Status try_confined(const std::string& tmux) {
+  Spawn spawn;
+  spawn.argv = TRY(sandbox::narrow_tmux_client(tmux, "/", ""));
+  spawn.path = spawn.argv.front();
+  spawn.argv.emplace_back("-V");
+  const Output output = TRY(run_bounded(std::move(spawn), 4096, std::chrono::seconds(5)));
+  if (output.status.shell_code() == 0) return {};
+  return fail("tmux", "confined", escape_for_display(output.err, 200), "reinstall tmux from the system's packages");
+}
+
+sandbox::Fact confined_fact(const std::string& tmux) {
+  const Status tried = try_confined(tmux);
+  if (tried) return {"tmux-confined", true, true, "runs behind oncelatch-narrow", ""};
+  return {"tmux-confined", false, true, tried.error().what, tried.error().try_next};
+}
 
 // What lies outside the kernel: tmux and our own companion programs.
 std::vector<sandbox::Fact> program_facts() {
@@ -18,6 +38,7 @@ std::vector<sandbox::Fact> program_facts() {
   Result<elicitation::TmuxProgram> tmux = elicitation::find_tmux();
   facts.push_back({"tmux", static_cast<bool>(tmux), true, tmux ? tmux->path + " " + tmux->version : tmux.error().what,
                    tmux ? "" : tmux.error().try_next});
+  if (tmux) facts.push_back(confined_fact(tmux->path));
   for (const char* name : {"oncelatch-exec", "oncelatch-narrow", "oncelatch-relay"}) {
     Result<std::string> path = sandbox::find_companion(name);
     facts.push_back(

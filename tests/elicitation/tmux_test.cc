@@ -248,6 +248,39 @@ TEST_F(Tmux, AWorkingSetupIsRequired) {
   EXPECT_FALSE(TmuxServer::start(setup).has_value());
 }
 
+TEST_F(Tmux, AConfiningProgramStandsInFront) {
+  const std::string tmux = find_tmux().value().path;
+  TmuxSetup setup;
+  setup.directory = directory_;
+  setup.pane_argv = {"/bin/sleep", "1000"};
+  setup.server_command = {"/bin/sh", "-c", "echo server > \"$0\"; exec \"$@\"", directory_ + "/pid", tmux};
+  setup.client_command = {"/bin/sh", "-c", "echo client >> \"$0\"; exec \"$@\"", directory_ + "/pid", tmux};
+  Result<TmuxServer> server = TmuxServer::start(setup);
+  ASSERT_TRUE(server) << server.error().message();
+  server_ = std::make_unique<TmuxServer>(std::move(*server));
+  EXPECT_TRUE(pane().capture().has_value());
+  EXPECT_EQ(file("pid"), "server\nclient\n");
+}
+
+TEST_F(Tmux, WithoutItsConfinementNoServerStarts) {
+  TmuxSetup setup;
+  setup.directory = directory_;
+  setup.pane_argv = {"/bin/sleep", "1000"};
+  setup.server_command = {"/bin/sh", "-c", "exit 125", find_tmux().value().path};
+  const Result<TmuxServer> server = TmuxServer::start(setup);
+  ASSERT_FALSE(server.has_value());
+  EXPECT_THAT(server.error().message(), ::testing::HasSubstr("could not be confined"));
+}
+
+// Neither the control client nor the person's becomes a server where there is none.
+TEST_F(Tmux, AClientNeverStartsAServer) {
+  const std::string socket = directory_ + "/tmux.sock";
+  EXPECT_FALSE(TmuxControl::connect({find_tmux().value().path}, socket, {"new-session", "-d"}).has_value());
+  EXPECT_NE(::access(socket.c_str(), F_OK), 0);
+  const std::vector<std::string> attach = attach_argv(find_tmux().value(), directory_);
+  EXPECT_THAT(attach, ::testing::Contains("-N"));
+}
+
 class FreeGate final : public InputGate {
  public:
   [[nodiscard]] Nanoseconds last_person_input() const override { return Nanoseconds(0); }
