@@ -61,6 +61,52 @@ class Narrow : public testing::Test {
     return narrow_tmux_server({tool("probe"), tool("deny_syscall"), at("tmux"), at("relay.sock")}).value();
   }
 
+  [[nodiscard]] std::vector<std::string> attempts_to_refuse(const std::string& port, const std::string& own) const {
+    return {"read=" + at("secret"),
+            "read=" + at("record.jsonl"),
+            "append=" + at("record.jsonl"),
+            "read=" + at("home/token"),
+            "list=" + base_,
+            "list=/",
+            "list=/proc",
+            "read=/proc/self/maps",
+            "read=/etc/shadow",
+            "read=/etc/hostname",
+            "read=/bin/sh",
+            "write=" + at("made"),
+            "write=/tmp/oncelatch-narrow-made",
+            "append=" + at("secret"),
+            "truncate=" + at("secret"),
+            "unlink=" + at("secret"),
+            "unlink=" + at("relay.sock"),
+            "mkdir=" + at("tmux/directory"),
+            "append=/etc/passwd",
+            "append=/usr/lib/os-release",
+            "tcp=" + port,
+            "fast-open=" + port,
+            "listen-tcp=0",
+            "udp=127.0.0.1",
+            "socket=16:3:0",
+            "signal=" + own,
+            "vm-read=" + own,
+            "ptrace-attach=" + own,
+            "ptrace-me",
+            "unshare-user",
+            "clone-user",
+            "mount",
+            "io-uring",
+            "keyctl",
+            "bpf",
+            "memfd-exec"};
+  }
+  [[nodiscard]] std::vector<std::string> attempts_that_work() const {
+    return {"read=" + at("tmux/own"),    "write=" + at("tmux/made"),
+            "unlink=" + at("tmux/made"), "read=/etc/passwd",
+            "read=/usr/lib/os-release",  "append=/dev/null",
+            "append=/dev/ptmx",          "list=/dev/pts",
+            "unix=" + at("relay.sock"),  "socket=1:1:0"};
+  }
+
   std::string base_;
   Fd listener_;
   Fd other_;
@@ -129,47 +175,8 @@ TEST_F(Narrow, UnderTheServersRulesNothingElseIsReached) {
   ASSERT_EQ(::getsockname(tcp.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
   const std::string port = std::to_string(::ntohs(address.sin_port));
   const std::string own = std::to_string(::getpid());
-  const std::vector<std::string> refused = {"read=" + at("secret"),
-                                            "read=" + at("record.jsonl"),
-                                            "append=" + at("record.jsonl"),
-                                            "read=" + at("home/token"),
-                                            "list=" + base_,
-                                            "list=/",
-                                            "list=/proc",
-                                            "read=/proc/self/maps",
-                                            "read=/etc/shadow",
-                                            "read=/etc/hostname",
-                                            "read=/bin/sh",
-                                            "write=" + at("made"),
-                                            "write=/tmp/oncelatch-narrow-made",
-                                            "append=" + at("secret"),
-                                            "truncate=" + at("secret"),
-                                            "unlink=" + at("secret"),
-                                            "unlink=" + at("relay.sock"),
-                                            "mkdir=" + at("tmux/directory"),
-                                            "append=/etc/passwd",
-                                            "append=/usr/lib/os-release",
-                                            "tcp=" + port,
-                                            "fast-open=" + port,
-                                            "listen-tcp=0",
-                                            "udp=127.0.0.1",
-                                            "socket=16:3:0",
-                                            "signal=" + own,
-                                            "vm-read=" + own,
-                                            "ptrace-attach=" + own,
-                                            "ptrace-me",
-                                            "unshare-user",
-                                            "clone-user",
-                                            "mount",
-                                            "io-uring",
-                                            "keyctl",
-                                            "bpf",
-                                            "memfd-exec"};
-  const std::vector<std::string> works = {"read=" + at("tmux/own"),    "write=" + at("tmux/made"),
-                                          "unlink=" + at("tmux/made"), "read=/etc/passwd",
-                                          "read=/usr/lib/os-release",  "append=/dev/null",
-                                          "append=/dev/ptmx",          "list=/dev/pts",
-                                          "unix=" + at("relay.sock"),  "socket=1:1:0"};
+  const std::vector<std::string> refused = attempts_to_refuse(port, own);
+  const std::vector<std::string> works = attempts_that_work();
   std::vector<std::string> words = refused;
   words.insert(words.end(), works.begin(), works.end());
   const Seen seen = run(server_command(), words);
