@@ -1,15 +1,14 @@
-// oncelatch-relay SOCKET: the only program in tmux's pane. It puts its terminal into raw mode, hands the descriptor to
-// the supervisor over SOCKET and from then on only tells about changes of the window's size. It ends when either side
-// goes away. Exit codes: 0 the supervisor ended, 1 set-up failed.
+// oncelatch-relay FIFO: the only program in tmux's pane. It puts its terminal into raw mode, names it to the supervisor
+// through FIFO and from then on only tells about changes of the window's size. It ends when either side goes away. It
+// connects to nothing: its confinement is the server's. Exit codes: 0 the supervisor ended, 1 set-up failed.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <termios.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 
 namespace {
@@ -21,33 +20,13 @@ bool make_raw() {
   return ::tcsetattr(STDIN_FILENO, TCSANOW, &mode) == 0;
 }
 
-int connect_to(const char* path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (std::strlen(path) >= sizeof address.sun_path) return -1;
-  std::strcpy(address.sun_path, path);
-  int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return -1;
-  return ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ? fd : -1;
-}
-
-bool send_terminal(int connection) {
-  char byte = 'T';
-  iovec part{&byte, 1};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  cmsghdr* header = CMSG_FIRSTHDR(&message);
-  if (header == nullptr) return false;
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(sizeof(int));
-  int terminal = STDIN_FILENO;
-  std::memcpy(CMSG_DATA(header), &terminal, sizeof terminal);
-  return ::sendmsg(connection, &message, MSG_NOSIGNAL) == 1;
+// One write, which a pipe takes whole.
+bool name_terminal(int fifo) {
+  char line[64];
+  if (::ttyname_r(STDIN_FILENO, line, sizeof line - 1) != 0) return false;
+  std::size_t size = std::strlen(line);
+  line[size++] = '\n';
+  return ::write(fifo, line, size) == static_cast<ssize_t>(size);
 }
 
 }  // namespace
@@ -61,15 +40,16 @@ int main(int argc, char** argv) {
   sigaddset(&watched, SIGTERM);
   sigprocmask(SIG_BLOCK, &watched, nullptr);
   int signals = ::signalfd(-1, &watched, SFD_CLOEXEC);
-  int connection = connect_to(argv[1]);
-  if (signals < 0 || connection < 0 || !send_terminal(connection)) return 1;
+  ::signal(SIGPIPE, SIG_IGN);
+  int fifo = ::open(argv[1], O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
+  if (signals < 0 || fifo < 0 || !name_terminal(fifo)) return 1;
   for (;;) {
-    pollfd fds[] = {{signals, POLLIN, 0}, {connection, POLLIN, 0}};
+    pollfd fds[] = {{signals, POLLIN, 0}, {fifo, 0, 0}};
     if (::poll(fds, 2, -1) < 0) continue;
     if (fds[1].revents != 0) return 0;
     signalfd_siginfo info{};
     if (::read(signals, &info, sizeof info) != static_cast<ssize_t>(sizeof info)) continue;
     if (info.ssi_signo != SIGWINCH) return 0;
-    if (::send(connection, "W", 1, MSG_NOSIGNAL) != 1) return 0;
+    if (::write(fifo, "W", 1) != 1 && errno != EAGAIN) return 0;  // full: it hears of a size anyway
   }
 }

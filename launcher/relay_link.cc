@@ -1,5 +1,6 @@
 #include "launcher/relay_link.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -9,6 +10,9 @@
 
 #include <cerrno>
 #include <cstring>
+#include <string_view>
+
+#include "base/beneath.h"
 
 namespace oncelatch::launcher {
 namespace {
@@ -21,24 +25,26 @@ Status wait_readable(int fd, std::chrono::milliseconds limit, const char* object
               "check that tmux can start programs; run oncelatch doctor");
 }
 
-Result<Fd> receive_descriptor(int connection) {
-  char byte = 0;
-  iovec part{&byte, 1};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  if (::recvmsg(connection, &message, MSG_CMSG_CLOEXEC) != 1)
-    return fail_errno("terminal", "relay", errno, {}, "recvmsg");
-  const cmsghdr* header = CMSG_FIRSTHDR(&message);
-  if (header == nullptr || header->cmsg_type != SCM_RIGHTS || header->cmsg_len != CMSG_LEN(sizeof(int))) {
-    return fail("terminal", "relay", "sent no terminal");
-  }
-  int fd = -1;
-  std::memcpy(&fd, CMSG_DATA(header), sizeof fd);
-  return Fd(fd);
+// "/dev/pts/5\n": what the relay wrote, whole by PIPE_BUF.
+Result<std::string> read_name(int fifo) {
+  char buffer[64];
+  const ssize_t got = ::read(fifo, buffer, sizeof buffer);
+  const std::string_view text(buffer, got > 0 ? static_cast<std::size_t>(got) : 0);
+  constexpr std::string_view kPlace = "/dev/pts/";
+  const std::size_t end = text.find('\n');
+  const bool named = text.substr(0, kPlace.size()) == kPlace && end != text.npos && end > kPlace.size() &&
+                     text.substr(0, end).find_first_not_of("0123456789", kPlace.size()) == text.npos;
+  if (!named) return fail("terminal", "relay", "named no terminal");
+  return std::string(text.substr(0, end));
+}
+
+Result<Fd> open_terminal(const std::string& name) {
+  Fd terminal(::open(name.c_str(), O_RDWR | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC));
+  if (!terminal) return fail_errno("terminal", name, errno, {}, "open");
+  struct stat info {};
+  const bool own = ::fstat(terminal.get(), &info) == 0 && S_ISCHR(info.st_mode) && info.st_uid == ::geteuid();
+  if (!own) return fail("terminal", name, "is no terminal of this user");
+  return terminal;
 }
 
 }  // namespace
@@ -65,28 +71,24 @@ bool is_own_peer(int connection) {
   return ::getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == ::geteuid();
 }
 
-Result<RelayLink> RelayLink::listen(int session, const std::string& session_path) {
+Result<RelayLink> RelayLink::listen(int directory, const std::string& directory_path) {
   RelayLink link;
-  link.path_ = session_path + "/relay.sock";
-  link.listener_ = TRY(listen_in(session, "relay.sock", SOCK_STREAM));
+  link.path_ = directory_path + "/relay.fifo";
+  if (::mkfifoat(directory, "relay.fifo", 0600) != 0) return fail_errno("terminal", link.path_, errno, {}, "mkfifo");
+  link.fifo_ = TRY(open_beneath(directory, "relay.fifo", O_RDONLY | O_NONBLOCK));
   return link;
 }
 
 Result<Fd> RelayLink::accept_terminal(std::chrono::milliseconds limit) {
-  TRY(wait_readable(listener_.get(), limit, "relay.sock"));
-  connection_ = Fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!connection_ || !is_own_peer(connection_.get())) return fail("terminal", "relay", "refused a foreign process");
-  TRY(wait_readable(connection_.get(), limit, "relay"));
-  Fd terminal = TRY(receive_descriptor(connection_.get()));
-  listener_.reset();  // one relay, once
-  return terminal;
+  TRY(wait_readable(fifo_.get(), limit, "relay.fifo"));
+  return open_terminal(TRY(read_name(fifo_.get())));
 }
 
 bool RelayLink::handle_ready() {
   char buffer[64];
   bool changed = false;
   for (;;) {
-    ssize_t count = ::recv(connection_.get(), buffer, sizeof buffer, 0);
+    ssize_t count = ::read(fifo_.get(), buffer, sizeof buffer);
     if (count > 0) {
       changed = true;
       continue;

@@ -1,12 +1,12 @@
-// The supervisor's end of the pane relay: waits for oncelatch-relay, takes its terminal's descriptor, then hears of
-// size changes.
+// The supervisor's end of the pane relay: waits for oncelatch-relay, opens the terminal it names, then hears of size
+// changes. A FIFO, no socket: the server that starts the relay may connect to nothing.
 //
-//   RelayLink link = TRY(RelayLink::listen(session_fd, session_path));
+//   RelayLink link = TRY(RelayLink::listen(tmux_directory_fd, tmux_directory));
 //   ... tmux starts the relay ...
 //   Fd tty = TRY(link.accept_terminal(std::chrono::seconds(5)));
 //
-// Ownership: owns its sockets. Threads: one. Failure: no relay within the limit, another user's process, a message
-// without a descriptor: Error. After fork: no. Source: unix(7), SCM_RIGHTS.
+// Ownership: owns its descriptor. Threads: one. Failure: no relay within the limit, a name that is none of a
+// pseudo-terminal of this user: Error. After fork: no. Source: fifo(7).
 #pragma once
 
 #include <chrono>
@@ -19,18 +19,17 @@ namespace oncelatch::launcher {
 
 class RelayLink {
  public:
-  [[nodiscard]] static Result<RelayLink> listen(int session, const std::string& session_path);
-  [[nodiscard]] const std::string& socket_path() const { return path_; }
+  [[nodiscard]] static Result<RelayLink> listen(int directory, const std::string& directory_path);
+  [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] Result<Fd> accept_terminal(std::chrono::milliseconds limit);
-  [[nodiscard]] int fd() const { return connection_.get(); }
+  [[nodiscard]] int fd() const { return fifo_.get(); }
   // Reads what the relay said; true when the size changed.
   bool handle_ready();
   [[nodiscard]] bool closed() const { return closed_; }
 
  private:
   std::string path_;
-  Fd listener_;
-  Fd connection_;
+  Fd fifo_;
   bool closed_ = false;
 };
 

@@ -9,8 +9,8 @@
 // Runtime directory: $XDG_RUNTIME_DIR when it is the caller's and private, else /tmp/oncelatch-<uid>, made 0700 and
 // checked (owner, type, no symlink). Ownership: SessionDirectory owns its descriptors; remove() ends it. Threads: one.
 // Failure: Error with the path; an existing directory that isn't private is refused. Layout: lock
-// tmux/tmux.sock approvals.sock relay.sock front.sock record.jsonl home/. After fork: the child may keep using it, the
-// parent then calls forget().
+// tmux/tmux.sock tmux/relay.fifo approvals.sock front.sock record.jsonl home/. After fork: the child may keep using it,
+// the parent then calls forget().
 #pragma once
 
 #include <string>
@@ -43,7 +43,7 @@ class SessionDirectory {
   Fd lock_;
 };
 
-// Of tmux's socket, and of nothing else: the confined server may write there.
+// Of tmux's socket and the relay's FIFO, and of nothing else: the confined server may write there.
 [[nodiscard]] inline std::string tmux_directory(const std::string& session_path) {
   return session_path + "/tmux";
 }

@@ -97,14 +97,13 @@ class Supervisor {
 
   Status open_terminals() {
     terminal_.emplace(TRY(Terminal::open(clock_)));
-    relay_.emplace(TRY(RelayLink::listen(setup_.session.fd(), setup_.session.path())));
-    (void)TRY(make_directory(setup_.session.fd(), "tmux", 0700));
     elicitation::TmuxSetup tmux;
     tmux.directory = tmux_directory(setup_.session.path());
-    tmux.pane_argv = {TRY(sandbox::find_companion("oncelatch-relay")), relay_->socket_path()};
+    const Fd directory = TRY(make_directory(setup_.session.fd(), "tmux", 0700));
+    relay_.emplace(TRY(RelayLink::listen(directory.get(), tmux.directory)));
+    tmux.pane_argv = {TRY(sandbox::find_companion("oncelatch-relay")), relay_->path()};
     tmux_program_ = TRY(find_system_program("tmux"));  // its version was checked before the launch
-    tmux.server_command =
-        TRY(sandbox::narrow_tmux_server({tmux_program_, tmux.pane_argv[0], tmux.directory, relay_->socket_path()}));
+    tmux.server_command = TRY(sandbox::narrow_tmux_server({tmux_program_, tmux.pane_argv[0], tmux.directory}));
     tmux.client_command = TRY(sandbox::narrow_tmux_client(tmux_program_, tmux.directory, ""));
     tmux.status_text = fmt::format("oncelatch {} | {} | detach: C-] d", setup_.session.id(), setup_.config.agent->name);
     tmux.columns = setup_.columns;

@@ -102,8 +102,7 @@ Result<std::vector<std::string>> narrow_tmux_server(const TmuxPlaces& places) {
   Rules rules = system_rules();
   add_program(rules, places.tmux, "the server");
   add_program(rules, places.relay, "the pane's one program");
-  rules.push_back({"serve", places.directory, Presence::required, "its socket and the lock beside it"});
-  rules.push_back({"connect", places.relay_socket, Presence::required, "the relay's way to the supervisor"});
+  rules.push_back({"serve", places.directory, Presence::required, "its socket, and the relay's way to the supervisor"});
   rules.push_back({"use", "/dev/ptmx", Presence::required, "the pane's terminal"});
   rules.push_back({"use", "/dev/pts", Presence::required, "the pane's terminal"});
   rules.push_back({"use", "/dev/tty", Presence::optional, "the relay's terminal by its other name"});
@@ -126,6 +125,7 @@ Result<std::vector<NarrowRule>> supervisor_rules(const SupervisorPlaces& places)
   add_program(rules, TRY(find_companion("oncelatch-narrow")), "confines that client");
   rules.push_back(
       {"clear", places.session, Presence::required, "its sockets and the agent's home, removed at the end"});
+  rules.push_back({"connect", places.session, Presence::required, "the control client's way to the server"});
   rules.push_back({"empty", places.session + "/..", Presence::required, "the session's own directory at the end"});
   rules.push_back({"keep", places.audit, Presence::required, "the record and its journal"});
   if (!places.report.empty())

@@ -1,7 +1,7 @@
 // Narrow confinement of what works outside the sandbox on bytes that came out of it: tmux's server and clients, through
 // the program oncelatch-narrow, and the supervisor itself once its session runs.
 //
-//   TmuxPlaces places{tmux, relay, session + "/tmux", session + "/relay.sock"};
+//   TmuxPlaces places{tmux, relay, session + "/tmux"};
 //   std::vector<std::string> server = TRY(narrow_tmux_server(places));   // oncelatch-narrow RULE... -- /usr/bin/tmux
 //   TRY(narrow_self(supervisor_rules({session, audit_directory, report_directory, tmux})));
 //
@@ -26,10 +26,9 @@ struct NarrowRule {
 };
 
 struct TmuxPlaces {
-  std::string tmux;          // the program
-  std::string relay;         // the one program of its pane
-  std::string directory;     // of its socket, and of nothing else
-  std::string relay_socket;  // what the relay connects to
+  std::string tmux;       // the program
+  std::string relay;      // the one program of its pane
+  std::string directory;  // of its socket and the relay's FIFO, and of nothing else
 };
 // What is started in tmux's place, tmux's path last: the caller appends tmux's own arguments.
 [[nodiscard]] Result<std::vector<std::string>> narrow_tmux_server(const TmuxPlaces& places);

@@ -26,8 +26,8 @@ constexpr NarrowWord kWords[] = {
     {"read", kReadFile | kReadDir, "contents and names"},
     {"run", kReadFile | kExecute, "to be started"},
     {"use", kUse | kReadDir, "devices and terminals"},
-    {"connect", kResolveUnix, "unix sockets (from ABI 9 on)"},
-    {"serve", kKeep | kMakeSock | kResolveUnix, "a directory to make sockets in"},
+    {"connect", kResolveUnix, "unix sockets; without this word nothing is connected to"},
+    {"serve", kKeep | kMakeSock, "a directory to make sockets in"},
     {"replace", kReadDir | kWriteFile | kMakeReg | kRemoveFile, "a directory whose files are replaced, never read"},
     {"keep", kKeep, "a directory of own files"},
     {"clear", kKeep | kMakeSock | kRemoveDir | kResolveUnix, "a directory that is removed at the end"},
@@ -39,7 +39,9 @@ constexpr unsigned kNative = AUDIT_ARCH_X86_64;
 #elif defined(__aarch64__)
 constexpr unsigned kNative = AUDIT_ARCH_AARCH64;
 #endif
-constexpr unsigned kUnix = 1;  // AF_UNIX
+constexpr unsigned kUnix = 1;        // AF_UNIX
+constexpr unsigned kTypeBits = 0xf;  // the rest are flags
+constexpr unsigned kStream = 1;      // SOCK_STREAM
 
 constexpr unsigned short kLoad = BPF_LD | BPF_W | BPF_ABS;
 constexpr unsigned short kIs = BPF_JMP | BPF_JEQ | BPF_K;
@@ -61,6 +63,18 @@ constexpr sock_filter kBefore[] = {
     {kLoad, 0, 0, offsetof(seccomp_data, args)},  // low half: both architectures are little-endian
     {kIs, 1, 0, kUnix},
     {kAnswer, 0, 0, SECCOMP_RET_ERRNO | EAFNOSUPPORT},
+};
+// Who connects to nothing: Landlock knows sockets by path from ABI 9 on only. A datagram needs no connection, so no
+// socket for those is made. The answer is what tmux -D takes for "no server runs here yet".
+constexpr sock_filter kConnectsToNothing[] = {
+    {kLoad, 0, 0, offsetof(seccomp_data, nr)},
+    {kIs, 5, 0, __NR_connect},
+    {kIs, 1, 0, __NR_socket},
+    {kIs, 0, 4, __NR_socketpair},
+    {kLoad, 0, 0, offsetof(seccomp_data, args) + sizeof(std::uint64_t)},
+    {BPF_ALU | BPF_AND | BPF_K, 0, 0, kTypeBits},
+    {kIs, 1, 0, kStream},
+    {kAnswer, 0, 0, SECCOMP_RET_ERRNO | ECONNREFUSED},
 };
 // The supervisor opens beneath directories by openat2(2), which the sandbox's filter refuses as opaque.
 constexpr sock_filter kOwnCalls[] = {
@@ -103,10 +117,22 @@ class Filter {
   bool overflowed_ = false;
 };
 
-long load_filter(NarrowFor whom) {
+template <unsigned Count>
+FilterPart part(const sock_filter (&lines)[Count]) {
+  return {lines, Count};
+}
+
+bool connects(const NarrowRequest& request) {
+  for (unsigned i = 0; i < request.count; ++i)
+    if (std::strcmp(request.grants[i].word, "connect") == 0) return true;
+  return false;
+}
+
+long load_filter(const NarrowRequest& request) {
   Filter filter;
-  if (whom == NarrowFor::caller) filter.add({kOwnCalls, sizeof kOwnCalls / sizeof kOwnCalls[0]});
-  filter.add({kBefore, sizeof kBefore / sizeof kBefore[0]});
+  if (request.whom == NarrowFor::caller) filter.add(part(kOwnCalls));
+  filter.add(part(kBefore));
+  if (!connects(request)) filter.add(part(kConnectsToNothing));
   filter.add(base_filter());
   return filter.load();
 }
@@ -153,7 +179,7 @@ NarrowFault apply_narrowing(const NarrowRequest& request) {
   if (long rc = sys::call(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); rc < 0)
     return {static_cast<int>(-rc), "privileges", "PR_SET_NO_NEW_PRIVS"};
   if (NarrowFault fault = enter_domain(request); fault.error != 0) return fault;
-  if (long rc = load_filter(request.whom); rc < 0) return {static_cast<int>(-rc), "filter", "seccomp"};
+  if (long rc = load_filter(request); rc < 0) return {static_cast<int>(-rc), "filter", "seccomp"};
   return {};
 }
 

@@ -87,7 +87,7 @@ TEST_P(Confinement, WhatMustFailFails) {
                                          "append=" + scratch.path("state/oncelatch/audit.db"),
                                          "unix=" + session + "/tmux/tmux.sock",
                                          "unix=" + session + "/approvals.sock",
-                                         "unix=" + session + "/relay.sock",
+                                         "append=" + session + "/tmux/relay.fifo",
                                          "unix=" + session + "/front.sock",
                                          "list=" + session,
                                          "signal=" + std::to_string(pid),
