@@ -1,6 +1,7 @@
 // Classic BPF as seccomp runs it, in user space.
 //
-//   std::uint32_t action = run_filter(kFilter, kFilterLength, {.nr = 165, .arch = AUDIT_ARCH_X86_64});
+//   std::uint32_t action = run_filter(kFilters[0].instructions, kFilters[0].length, {.nr = 165, .arch =
+//   AUDIT_ARCH_X86_64});
 //
 // A jump out of the program, an unknown instruction or a missing return throws, so a test fails. Source: Linux
 // kernel/seccomp.c seccomp_check_filter (which instructions there are), net/core/filter.c (what they do).
