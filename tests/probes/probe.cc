@@ -1,6 +1,7 @@
 // Tries, from inside a sandbox, what must fail, and prints what the kernel said. Static, so that it runs in any view.
 //
 //   probe ATTEMPT[=ARGUMENT]...      prints "ATTEMPT=ARGUMENT ENAME", "OK" for a success, "SIGn" for a kill
+//   probe --code ATTEMPT[=ARGUMENT]  prints nothing: the exit code is the errno, 0 for a success
 #include "tests/probes/probe.h"
 
 #include <sys/wait.h>
@@ -13,7 +14,8 @@ namespace oncelatch::probe {
 
 namespace {
 
-constexpr const Named* kAll[] = {kFileAttempts, kProcessAttempts, kKernelAttempts, kSocketAttempts, kLimitAttempts};
+constexpr const Named* kAll[] = {kFileAttempts,  kProcessAttempts,     kKernelAttempts, kSocketAttempts,
+                                 kLimitAttempts, kEnvironmentAttempts, kRaceAttempts};
 
 Attempt find(const std::string& name) {
   for (const Named* list : kAll)
@@ -53,6 +55,12 @@ void print(const char* text, int result) {
 
 int main(int argc, char** argv) {
   using namespace oncelatch::probe;
+  if (argc == 3 && std::strcmp(argv[1], "--code") == 0) {
+    std::string word = argv[2];
+    std::size_t equals = word.find('=');
+    Attempt attempt = find(word.substr(0, equals));
+    return attempt == nullptr ? 2 : attempt(equals == std::string::npos ? "" : word.substr(equals + 1));
+  }
   for (int i = 1; i < argc; ++i) {
     std::string word = argv[i];
     std::size_t equals = word.find('=');

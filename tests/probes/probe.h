@@ -27,5 +27,7 @@ extern const Named kProcessAttempts[];
 extern const Named kKernelAttempts[];
 extern const Named kSocketAttempts[];
 extern const Named kLimitAttempts[];
+extern const Named kEnvironmentAttempts[];
+extern const Named kRaceAttempts[];
 
 }  // namespace oncelatch::probe

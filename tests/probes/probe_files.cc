@@ -138,6 +138,17 @@ int use_openat2(const std::string& path) {
   return error_of(::syscall(SYS_openat2, AT_FDCWD, path.c_str(), how, sizeof how));
 }
 
+// Another terminal than the own one, which may have several names.
+int other_terminal(const std::string& path) {
+  int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  if (fd < 0) return errno;
+  struct stat own {};
+  struct stat opened {};
+  bool same = ::fstat(0, &own) == 0 && ::fstat(fd, &opened) == 0 && own.st_rdev == opened.st_rdev;
+  ::close(fd);
+  return same ? EALREADY : 0;
+}
+
 int descriptor(const std::string& number) {
   return error_of(::fcntl(std::atoi(number.c_str()), F_GETFD));
 }
@@ -149,6 +160,24 @@ int any_descriptor(const std::string&) {
 }
 int reopen_for_writing(const std::string& number) {
   return open_only("/proc/self/fd/" + number, O_RDWR);
+}
+
+// FD:NAME, below an inherited directory.
+int with_directory(const std::string& text, int flags) {
+  std::size_t colon = text.find(':');
+  int fd = ::openat(std::atoi(text.c_str()), text.c_str() + colon + 1, flags | O_CLOEXEC, 0644);
+  if (fd < 0) return errno;
+  ::close(fd);
+  return 0;
+}
+int make_below_descriptor(const std::string& text) {
+  return with_directory(text, O_WRONLY | O_CREAT);
+}
+int read_below_descriptor(const std::string& text) {
+  return with_directory(text, O_RDONLY);
+}
+int change_directory_to_descriptor(const std::string& number) {
+  return error_of(::fchdir(std::atoi(number.c_str())));
 }
 
 }  // namespace
@@ -183,9 +212,13 @@ const Named kFileAttempts[] = {
     {"name-to-handle", handle_of},
     {"open-by-handle", open_handle},
     {"openat2", use_openat2},
+    {"other-terminal", other_terminal},
     {"fd", descriptor},
     {"any-fd", any_descriptor},
     {"reopen", reopen_for_writing},
+    {"write-below-fd", make_below_descriptor},
+    {"read-below-fd", read_below_descriptor},
+    {"fchdir", change_directory_to_descriptor},
     {nullptr, nullptr},
 };
 

@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -52,12 +53,19 @@ int search_keys(const std::string&) {
 int add_key(const std::string&) {
   return error_of(::syscall(SYS_add_key, "user", "x", "y", 1, -3));
 }
+int find_key(const std::string& description) {
+  return error_of(::syscall(SYS_keyctl, 10 /* SEARCH */, -3, "user", description.c_str(), 0));
+}
+int request_key(const std::string& description) {
+  return error_of(::syscall(SYS_request_key, "user", description.c_str(), nullptr, 0));
+}
 int make_bpf_map(const std::string&) {
   unsigned attributes[18] = {2, 4, 4, 1, 0};
   return error_of(::syscall(SYS_bpf, 0, attributes, sizeof attributes));
 }
 int open_perf(const std::string&) {
   unsigned attributes[32] = {1, 128};
+  attributes[10] = 0x60;  // without the kernel and the hypervisor: what an ordinary user may have
   return error_of(::syscall(SYS_perf_event_open, attributes, 0, -1, -1, 0));
 }
 int weaken(const std::string& value) {
@@ -65,6 +73,10 @@ int weaken(const std::string& value) {
 }
 int rewrite_map(const std::string&) {
   return error_of(::prctl(PR_SET_MM, PR_SET_MM_ARG_START, 0, 0, 0));
+}
+int map_page_zero(const std::string&) {
+  void* page = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  return page == MAP_FAILED ? errno : 0;
 }
 int set_time(const std::string&) {
   timeval now{1, 0};
@@ -112,10 +124,13 @@ const Named kKernelAttempts[] = {
     {"tiocsetd", line_discipline},
     {"keyctl", search_keys},
     {"add-key", add_key},
+    {"find-key", find_key},
+    {"request-key", request_key},
     {"bpf", make_bpf_map},
     {"perf", open_perf},
     {"personality", weaken},
     {"prctl-mm", rewrite_map},
+    {"map-zero", map_page_zero},
     {"settimeofday", set_time},
     {"i386", call_i386},
     {"x32", call_x32},

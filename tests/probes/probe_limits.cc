@@ -115,6 +115,23 @@ int sparse_file(const std::string& path) {
   return error_of(fd < 0 ? fd : ::ftruncate(fd, kTebibyte));
 }
 
+// PATH:BYTES, really written.
+int fill(const std::string& argument) {
+  std::size_t colon = argument.rfind(':');
+  std::string path = argument.substr(0, colon);
+  std::size_t bytes = std::strtoull(argument.c_str() + colon + 1, nullptr, 10);
+  int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  if (fd < 0) return errno;
+  ::unlink(path.c_str());
+  std::vector<char> zeros(kMebibyte);
+  for (std::size_t written = 0; written < bytes;) {
+    ssize_t got = ::write(fd, zeros.data(), zeros.size());
+    if (got < 0) return errno;
+    written += static_cast<std::size_t>(got);
+  }
+  return 0;
+}
+
 }  // namespace
 
 const Named kLimitAttempts[] = {
@@ -127,6 +144,7 @@ const Named kLimitAttempts[] = {
     {"hog-together", hog_together},
     {"empty-files", empty_files},
     {"sparse-file", sparse_file},
+    {"fill", fill},
     {nullptr, nullptr},
 };
 

@@ -3,6 +3,7 @@
 #include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/shm.h>
 #include <sys/syscall.h>
@@ -12,6 +13,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #include "tests/probes/probe.h"
 
@@ -126,24 +128,35 @@ int attach_shared_memory(const std::string& identifier) {
   void* memory = ::shmat(std::atoi(identifier.c_str()), nullptr, SHM_RDONLY);
   return memory == reinterpret_cast<void*>(-1) ? errno : 0;
 }
+int open_queue(const std::string& name) {
+  return error_of(::syscall(SYS_mq_open, name.c_str(), O_RDONLY, 0, nullptr));
+}
 // Children until it fails: how many came is the result's "OK" or the errno of the last.
 int fork_many(const std::string& most) {
-  int count = std::atoi(most.c_str());
+  std::size_t count = std::strtoul(most.c_str(), nullptr, 10);
   int error = 0;
-  for (int i = 0; i < count && error == 0; ++i) {
+  std::vector<pid_t> children;
+  while (children.size() < count && error == 0) {
     pid_t child = ::fork();
-    if (child == 0) ::pause();
-    if (child < 0) error = errno;
+    if (child == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      ::pause();
+    }
+    if (child < 0)
+      error = errno;
+    else
+      children.push_back(child);
   }
+  for (pid_t child : children) ::kill(child, SIGKILL);
+  for (pid_t child : children) ::waitpid(child, nullptr, 0);
   return error;
 }
-int run_from_memory(const std::string& path) {
+int run_from_memory_with(const std::string& path, char* const* arguments) {
   int source = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   int memory = static_cast<int>(::syscall(SYS_memfd_create, "x", 0U));
   char buffer[65536];
   for (long got = ::read(source, buffer, sizeof buffer); got > 0; got = ::read(source, buffer, sizeof buffer))
     if (::write(memory, buffer, static_cast<std::size_t>(got)) != got) return EIO;
-  char* arguments[] = {const_cast<char*>("true"), nullptr};
   pid_t child = ::fork();
   if (child == 0) {
     ::syscall(SYS_execveat, memory, "", arguments, environ, AT_EMPTY_PATH);
@@ -152,6 +165,25 @@ int run_from_memory(const std::string& path) {
   int status = 0;
   ::waitpid(child, &status, 0);
   return WEXITSTATUS(status);
+}
+int run_from_memory(const std::string& path) {
+  char* arguments[] = {const_cast<char*>("true"), nullptr};
+  return run_from_memory_with(path, arguments);
+}
+// This very program, from memory, with another attempt.
+int attempt_from_memory(const std::string& word) {
+  char* arguments[] = {const_cast<char*>("probe"), const_cast<char*>("--code"), const_cast<char*>(word.c_str()),
+                       nullptr};
+  return run_from_memory_with("/proc/self/exe", arguments);
+}
+
+int signal_thread(const std::string& pid) {
+  return error_of(::syscall(SYS_tgkill, pid_of(pid), pid_of(pid), 0));
+}
+int signal_on_input(const std::string& pid) {
+  int ends[2];
+  if (::pipe(ends) != 0) return errno;
+  return error_of(::fcntl(ends[0], F_SETOWN, pid_of(pid)));
 }
 
 }  // namespace
@@ -177,8 +209,12 @@ const Named kProcessAttempts[] = {
     {"foreign-process", foreign_process},
     {"setuid-root", become_root},
     {"shmat", attach_shared_memory},
+    {"mq-open", open_queue},
     {"fork-many", fork_many},
     {"memfd-exec", run_from_memory},
+    {"memfd-attempt", attempt_from_memory},
+    {"tgkill", signal_thread},
+    {"sigio", signal_on_input},
     {nullptr, nullptr},
 };
 

@@ -32,6 +32,16 @@ int connect_abstract(const std::string& name) {
   return connect_unix(name, 1);
 }
 
+// The path (or unix:path=) that a variable names.
+int connect_variable(const std::string& name) {
+  const char* value = ::getenv(name.c_str());
+  if (value == nullptr) return ENOENT;
+  std::string path = value;
+  std::size_t slash = path.find('/');
+  if (slash == std::string::npos || path.size() - slash > 100) return EINVAL;
+  return connect_path(path.substr(slash));
+}
+
 // FAMILY[:TYPE[:PROTOCOL]]
 int open_socket(const std::string& text) {
   int words[3] = {0, SOCK_DGRAM, 0};
@@ -93,8 +103,15 @@ int send_udp(const std::string& text) {
 }  // namespace
 
 const Named kSocketAttempts[] = {
-    {"unix", connect_path}, {"abstract", connect_abstract}, {"socket", open_socket}, {"fast-open", send_fast_open},
-    {"tcp", connect_tcp},   {"listen-tcp", bind_tcp},       {"udp", send_udp},       {nullptr, nullptr},
+    {"unix", connect_path},
+    {"unix-of-env", connect_variable},
+    {"abstract", connect_abstract},
+    {"socket", open_socket},
+    {"fast-open", send_fast_open},
+    {"tcp", connect_tcp},
+    {"listen-tcp", bind_tcp},
+    {"udp", send_udp},
+    {nullptr, nullptr},
 };
 
 }  // namespace oncelatch::probe
