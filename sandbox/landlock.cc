@@ -2,6 +2,7 @@
 // above something that must not be written.
 #include "sandbox/enforce.h"
 #include "sandbox/landlock_abi.h"
+#include "sandbox/landlock_rules.h"
 #include "sandbox/ruleset.h"
 
 namespace oncelatch::sandbox {
@@ -9,42 +10,6 @@ namespace oncelatch::sandbox {
 namespace {
 
 using namespace landlock;
-
-constexpr std::uint64_t kFileOnly = kExecute | kWriteFile | kReadFile | kTruncate | kIoctlDev;
-constexpr std::uint64_t kRead = kReadFile | kReadDir;
-// The creation guard will take MAKE_* and REFER away from the workspace and perform them on behalf. Device nodes never.
-constexpr std::uint64_t kWrite = kWriteFile | kTruncate | kRemoveDir | kRemoveFile | kMakeDir | kMakeReg | kMakeSock |
-                                 kMakeFifo | kMakeSym | kRefer | kResolveUnix;
-constexpr std::uint64_t kUseDevice = kReadFile | kWriteFile | kTruncate | kReadDir;
-constexpr std::uint64_t kUseDeviceFile = kUseDevice & kFileOnly;
-constexpr std::uint64_t kUseTerminal = kReadFile | kWriteFile | kTruncate | kIoctlDev;
-
-constexpr std::uint64_t kRightsTable[] = {
-    0,                          // none
-    kReadDir,                   // list
-    kRead,                      // read
-    kRead | kExecute,           // read_execute
-    kRead | kWrite,             // read_write
-    kRead | kWrite | kExecute,  // read_write_execute
-};
-static_assert(sizeof kRightsTable / sizeof kRightsTable[0] == kRightsKinds);
-
-struct FixedRule {
-  const char* path;
-  std::uint64_t rights;
-  bool required;
-  const char* why;
-};
-
-constexpr FixedRule kFixedRules[] = {
-    {"/", kReadDir, true, "names of the view"},
-    {"/proc", kRead, true, "its own processes; nothing there is written"},
-    {"/dev", kUseDevice, true, "null, zero, random and the like"},
-    {"/dev/pts", kUseDevice | kIoctlDev, true, "its own pseudo-terminals"},
-    {"/dev/tty", kUseTerminal, true, "its controlling terminal"},
-    {"/dev/console", kUseTerminal, false, "the inner terminal by name"},
-    {"/dev/shm", kRead | kWrite, true, "shared memory"},
-};
 
 // Of the Landlock tier: names of the host, so no directory of devices and no terminal but the one handed over.
 constexpr FixedRule kFixedRulesOnHost[] = {

@@ -1,5 +1,5 @@
 // What the filter refuses, as data: groups with the reason and the errno, like systemd's system call sets.
-// sandbox/filter_gen.cc makes the filter of it at build time; nothing here is in the programs that ship.
+// sandbox/filter_gen.cc makes the filter of it at build time; `oncelatch why` explains refusals by it.
 //
 //   for (const SyscallGroup& group : syscall_groups({})) print(group.name, group.help);
 //

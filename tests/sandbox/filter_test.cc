@@ -49,7 +49,7 @@ std::uint32_t answer(std::uint32_t arch, long number, const Words& words = {}) {
   data.nr = static_cast<int>(number);
   data.arch = arch;
   std::memcpy(data.args, words.word, sizeof data.args);
-  return run_filter(kFilters[Filter::variant].instructions, kFilters[Filter::variant].length, data);
+  return must_run_filter(kFilters[Filter::variant].instructions, kFilters[Filter::variant].length, data);
 }
 std::uint32_t native(long number, const Words& words = {}) {
   return answer(AUDIT_ARCH_X86_64, number, words);
