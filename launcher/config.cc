@@ -1,6 +1,5 @@
 #include "launcher/config.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,11 +8,11 @@
 #include <climits>
 #include <cstdlib>
 
-#include "base/beneath.h"
 #include "base/untrusted.h"
 #include "base/yaml.h"
 #include "launcher/environment.h"
 #include "launcher/exec/workspace.h"
+#include "launcher/own_file.h"
 #include "launcher/session_directory.h"
 
 namespace oncelatch::launcher {
@@ -29,20 +28,7 @@ std::string shown(const std::string& text) {
 
 Result<policy::Rules> load_rules(const std::string& path) {
   if (path.empty()) return policy::Rules();
-  Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!file) return fail_errno("policy", shown(path), errno, "name a readable policy file with --policy FILE");
-  struct stat info {};
-  if (::fstat(file.get(), &info) != 0) return fail_errno("policy", shown(path), errno);
-  if (!S_ISREG(info.st_mode))
-    return fail("policy", shown(path), "is not a regular file", "name a policy file with --policy FILE");
-  if (info.st_uid != ::geteuid() && info.st_uid != 0) {
-    return fail("policy", shown(path), fmt::format("belongs to another user (uid {})", info.st_uid),
-                "use a file of your own");
-  }
-  if ((info.st_mode & 022) != 0) {
-    return fail("policy", shown(path), "others can write it", fmt::format("chmod go-w {}", shown(path)));
-  }
-  std::string text = TRY(read_whole(file.get(), path, kMostPolicyBytes));
+  std::string text = TRY(read_own_file(path, {"policy", "name a policy file with --policy FILE", kMostPolicyBytes}));
   return policy::Rules::parse(text, path);
 }
 

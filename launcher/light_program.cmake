@@ -16,6 +16,7 @@ set(ONCELATCH_LIGHT_SOURCES
   launcher/exec/explain.cc
   launcher/exec/main.cc
   launcher/exec/options.cc
+  launcher/exec/page.cc
   launcher/exec/plan.cc
   launcher/exec/profile.cc
   launcher/exec/program.cc
@@ -48,4 +49,4 @@ add_freestanding_program(oncelatch oncelatch SOURCES ${ONCELATCH_LIGHT_SOURCES}
 # Every template is made here: libstdc++'s own copies drag in its streams. The warnings are those of cmake/options.cmake.
 target_compile_options(oncelatch PRIVATE -D_GLIBCXX_EXTERN_TEMPLATE=0
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict -Wno-array-bounds -Wno-stringop-overflow>)
-add_dependencies(oncelatch oncelatch_session oncelatch_exec oncelatch_narrow oncelatch_relay)
+add_dependencies(oncelatch syscall_names oncelatch_session oncelatch_exec oncelatch_narrow oncelatch_relay)

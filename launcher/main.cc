@@ -1,12 +1,18 @@
-// oncelatch: the command line. Each command is a function of commands.h or run.h.
+// oncelatch-session: every command but `exec` and `why`, each a function of commands.h or run.h. Those two come here
+// only to have a profile read that isn't built in.
+#include <cstring>
+
 #include "launcher/commands.h"
 #include "launcher/environment.h"
 #include "launcher/exit_codes.h"
 #include "launcher/options.h"
+#include "launcher/profile_file.h"
 #include "launcher/run.h"
 
 int main(int argc, char** argv) {
   using namespace oncelatch::launcher;
+  bool light = argc >= 2 && (std::strcmp(argv[1], "exec") == 0 || std::strcmp(argv[1], "why") == 0);
+  if (light) return become_oncelatch(argc, argv, caller_environment());
   ParsedCommand parsed = parse_command_line(argc, argv);
   if (parsed.exit_now) return *parsed.exit_now;
   std::vector<std::string> environment = caller_environment();

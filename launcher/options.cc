@@ -77,6 +77,12 @@ void add_audit(CLI::App& app, ParsedCommand& parsed) {
   verify->callback([&parsed] { parsed.command = Command::audit_verify; });
 }
 
+// Listed for the help only: these are done before this parser is asked (launcher/exec/main.cc).
+void add_light(CLI::App& app) {
+  app.add_subcommand("exec", "Run any command in the sandbox (options: oncelatch exec --help)");
+  app.add_subcommand("why", "Why the sandbox shows or refuses a path, socket or system call, and what would change it");
+}
+
 void add_rest(CLI::App& app, ParsedCommand& parsed) {
   CLI::App* attach = app.add_subcommand("attach", "Attach this terminal to a running session (detach: C-] d)");
   attach->add_option("session", parsed.id, "Session id (default: the only one)");
@@ -91,7 +97,8 @@ void add_rest(CLI::App& app, ParsedCommand& parsed) {
 
 // CLI11 would only say that a command is required.
 std::string unknown_command(const std::vector<std::string>& arguments) {
-  static const std::vector<std::string_view> known = {"run", "attach", "approvals", "audit", "doctor", "demo"};
+  static const std::vector<std::string_view> known = {"run",       "exec",  "why",    "attach",
+                                                      "approvals", "audit", "doctor", "demo"};
   if (arguments.empty() || arguments[0].empty() || arguments[0][0] == '-') return {};
   if (std::find(known.begin(), known.end(), arguments[0]) != known.end()) return {};
   const std::string near = nearest_word(arguments[0], known);
@@ -116,6 +123,7 @@ ParsedCommand parse_command_line(int argc, const char* const* argv) {
   app.require_subcommand(1);
   app.failure_message(CLI::FailureMessage::simple);
   add_run(app, parsed);
+  add_light(app);
   add_approvals(app, parsed);
   add_audit(app, parsed);
   add_rest(app, parsed);

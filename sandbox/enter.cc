@@ -219,7 +219,10 @@ Result<std::string> find_companion(const std::string& name) {
   if (size <= 0 || static_cast<std::size_t>(size) == own.size()) return fail_errno("sandbox", "/proc/self/exe", errno);
   std::string program(own.data(), static_cast<std::size_t>(size));
   std::string directory = program.substr(0, program.rfind('/'));
-  for (const std::string& place : {directory, directory + "/../libexec/oncelatch"}) {
+  std::vector<std::string> places = {directory, directory + "/../libexec/oncelatch"};
+  // Installed, oncelatch itself lies beside none of its companions.
+  if (directory.ends_with("/libexec/oncelatch")) places.push_back(directory + "/../../bin");
+  for (const std::string& place : places) {
     std::string path = place + "/" + name;
     if (::access(path.c_str(), X_OK) == 0) return path;
   }

@@ -80,7 +80,7 @@ struct Confined {
 // file_size is the program's own SIGXFSZ (153).
 [[nodiscard]] LimitHit limit_hit(const Confined& confined, const ExitStatus& status);
 
-// Path of oncelatch-exec beside the running program (same directory, or ../libexec/oncelatch).
+// Path of one of our programs beside the running one: same directory, or bin and libexec/oncelatch of one prefix.
 [[nodiscard]] Result<std::string> find_companion(const std::string& name);
 
 }  // namespace oncelatch::sandbox

@@ -7,6 +7,8 @@
 
 #include "launcher/errors.h"
 #include "launcher/exec/command.h"
+#include "launcher/exec/options.h"
+#include "launcher/exec/profile.h"
 #include "sandbox/enter.h"
 
 namespace {
@@ -17,6 +19,12 @@ std::vector<std::string> caller_environment(char** entries) {
   std::vector<std::string> all;
   for (; entries != nullptr && *entries != nullptr; ++entries) all.emplace_back(*entries);
   return all;
+}
+
+// Own profiles are YAML, which oncelatch-session reads; it comes back with options in their place.
+bool names_own_profile(const std::vector<std::string>& arguments) {
+  Result<launcher::ExecOptions> options = launcher::parse_exec_options(arguments);
+  return options && !options->help && !options->profile.empty() && launcher::find_profile(options->profile) == nullptr;
 }
 
 int become_session(char** argv) {
@@ -31,5 +39,6 @@ int become_session(char** argv) {
 int main(int argc, char** argv) {
   if (argc < 2 || std::strcmp(argv[1], "exec") != 0) return become_session(argv);
   std::vector<std::string> arguments(argv + 2, argv + argc);
+  if (names_own_profile(arguments)) return become_session(argv);
   return launcher::exec_command(arguments, caller_environment(environ));
 }

@@ -6,6 +6,7 @@
 
 #include "base/untrusted.h"
 #include "base/yaml.h"
+#include "launcher/exec/page.h"
 
 namespace oncelatch::launcher {
 
@@ -129,6 +130,26 @@ Complaint take_time(ExecOptions& options, const std::string& value) {
   return {};
 }
 
+Complaint take_requirement(ExecOptions& options, const std::string& value) {
+  constexpr std::uint64_t kMostLayers = 9;
+  std::size_t colon = value.find(':');
+  std::optional<std::uint64_t> layers = colon == std::string::npos ? 1 : number(value.substr(colon + 1));
+  if (colon == 0 || !layers || *layers == 0 || *layers > kMostLayers)
+    return "write the name of a guarantee, or NAME:LAYERS with 1 to 9 layers";
+  options.required.emplace_back(value.substr(0, colon), static_cast<unsigned>(*layers));
+  return {};
+}
+
+Complaint take_profile_file(ExecOptions& options, const std::string& value) {
+  options.from_file = {value,
+                       options.read.size(),
+                       options.write.size(),
+                       options.deny.size(),
+                       options.set_environment.size(),
+                       options.pass_environment.size()};
+  return {};
+}
+
 template <std::vector<std::string> ExecOptions::*Member>
 Complaint append(ExecOptions& options, const std::string& value) {
   (options.*Member).push_back(value);
@@ -165,11 +186,14 @@ constexpr OptionRow kOptions[] = {
     {"--report", "F", "write a JSON report to this file", assign<&ExecOptions::report>},
     {"--accept-loss", "NAME", "go on although this machine can't give that guarantee",
      append<&ExecOptions::accepted_losses>},
+    {"--require", "NAME[:N]", "refuse to start unless that guarantee is held, by N layers (default: 1)",
+     take_requirement},
     {"--explain", "", "say what would be visible, writable and refused, and by which rule; start nothing",
      [](ExecOptions& options, const std::string&) {
        options.explain = true;
        return Complaint();
      }},
+    {"--profile-file", "F", "", take_profile_file},  // only a label, from oncelatch-session: not in the help
     {"--help", "", "this text",
      [](ExecOptions& options, const std::string&) {
        options.help = true;
@@ -189,7 +213,8 @@ const OptionRow* find_option(std::string_view name) {
 
 Failure unknown(std::string_view name) {
   std::vector<std::string_view> names;
-  for (const OptionRow& row : kOptions) names.push_back(row.name);
+  for (const OptionRow& row : kOptions)
+    if (!row.help.empty()) names.push_back(row.name);
   std::string near = nearest_word(name, names);
   return wrong(name, near.empty() ? "unknown option" : "unknown option; did you mean " + near + "?");
 }
@@ -245,21 +270,43 @@ Result<ExecOptions> parse_exec_options(const std::vector<std::string>& arguments
   return options;
 }
 
-std::string exec_help() {
-  std::string text =
-      "Usage: oncelatch exec [OPTIONS] -- COMMAND [ARGUMENT...]\n\n"
-      "Runs any command in the sandbox. It sees the workspace, a private home and /tmp, the system read-only; no "
-      "network,\n"
-      "no other process, no socket of the host, and none of your variables but the harmless ones.\n\nOptions:\n";
-  for (const OptionRow& row : kOptions) {
-    std::string left = "  " + std::string(row.name) + (row.value.empty() ? "" : " ") + std::string(row.value);
-    left.resize(std::max<std::size_t>(left.size() + 2, 24), ' ');
-    text += left + std::string(row.help) + "\n";
+std::vector<std::string> without_profile(const std::vector<std::string>& arguments) {
+  std::vector<std::string> rest;
+  std::size_t index = 0;
+  for (; index < arguments.size() && arguments[index] != "--" && arguments[index].rfind('-', 0) == 0; ++index) {
+    const std::string& word = arguments[index];
+    const OptionRow* row = find_option(word.substr(0, word.find('=')));
+    bool value_follows = row != nullptr && !row->value.empty() && word.find('=') == std::string::npos;
+    bool dropped = row != nullptr && row->name == "--profile";
+    if (!dropped) rest.push_back(word);
+    if (!value_follows || index + 1 == arguments.size()) continue;
+    ++index;
+    if (!dropped) rest.push_back(arguments[index]);
   }
-  return text +
-         "\nExit code: the command's own; 121 a guarantee is missing, 122 refused, 124 time limit, 125 fault, 126 not\n"
-         "executable, 127 not found, 128+n signal (137 memory or processes, 153 file size). --report says which it "
-         "was.\n";
+  rest.insert(rest.end(), arguments.begin() + static_cast<std::ptrdiff_t>(index), arguments.end());
+  return rest;
+}
+
+std::string exec_option_lines() {
+  Page page(22);
+  for (const OptionRow& row : kOptions)
+    if (!row.help.empty())
+      page.row(std::string(row.name) + (row.value.empty() ? "" : " ") + std::string(row.value), row.help);
+  return page.take();
+}
+
+std::string exec_help() {
+  Page page;
+  page.line("Usage: oncelatch exec [OPTIONS] -- COMMAND [ARGUMENT...]\n");
+  page.text(
+      "Runs any command in the sandbox. It sees the workspace, a private home and /tmp, the system read-only; no "
+      "network, no other process, no socket of the host, and none of your variables but the harmless ones.");
+  page.title("Options:");
+  page.line(exec_option_lines());
+  page.text(
+      "Exit code: the command's own; 121 a guarantee is missing, 122 refused, 124 time limit, 125 fault, 126 not "
+      "executable, 127 not found, 128+n signal (137 memory or processes, 153 file size). --report says which it was.");
+  return page.take();
 }
 
 }  // namespace oncelatch::launcher

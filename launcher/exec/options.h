@@ -20,8 +20,15 @@ namespace oncelatch::launcher {
 
 enum class Toolchains { automatic, none, list };
 
+// What came from a profile file: oncelatch-session puts its options first, then --profile-file, then the caller's.
+struct FromFile {
+  std::string path;                                                                      // empty: no file
+  std::size_t read = 0, write = 0, deny = 0, set_environment = 0, pass_environment = 0;  // the first so many
+};
+
 struct ExecOptions {
-  std::string profile;    // empty: the default, workstation
+  std::string profile;  // empty: the default, workstation
+  FromFile from_file;
   std::string workspace;  // empty: the current directory
   std::vector<std::pair<std::string, std::string>> set_environment;
   std::vector<std::string> pass_environment;  // exact names, or a prefix followed by *
@@ -37,6 +44,7 @@ struct ExecOptions {
   std::optional<std::uint64_t> seconds;  // unset or 0: no limit
   std::string report;
   std::vector<std::string> accepted_losses;
+  std::vector<std::pair<std::string, unsigned>> required;  // guarantee and the least number of layers that hold it
   bool explain = false;
   bool help = false;
   std::vector<std::string> command;
@@ -45,6 +53,10 @@ struct ExecOptions {
 // `arguments` are what follows "exec".
 [[nodiscard]] Result<ExecOptions> parse_exec_options(const std::vector<std::string>& arguments);
 [[nodiscard]] std::string exec_help();
+// The lines of the help that tell the options.
+[[nodiscard]] std::string exec_option_lines();
+// The same arguments without --profile: what follows the options of a profile that was read from a file.
+[[nodiscard]] std::vector<std::string> without_profile(const std::vector<std::string>& arguments);
 
 // "2G", "512M", "64k", "1048576".
 [[nodiscard]] std::optional<std::uint64_t> parse_size(const std::string& text);
