@@ -1,10 +1,15 @@
 #include <fmt/core.h>
+#include <unistd.h>
+
+#include <cstring>
 
 #include "base/process.h"
 #include "base/untrusted.h"
 #include "elicitation/tmux_server.h"
 #include "launcher/commands.h"
+#include "launcher/doctor_probe.h"
 #include "launcher/errors.h"
+#include "launcher/exec/page.h"
 #include "launcher/exit_codes.h"
 #include "launcher/session_report.h"
 #include "sandbox/enter.h"
@@ -39,7 +44,7 @@ std::vector<sandbox::Fact> program_facts() {
   facts.push_back({"tmux", static_cast<bool>(tmux), true, tmux ? tmux->path + " " + tmux->version : tmux.error().what,
                    tmux ? "" : tmux.error().try_next});
   if (tmux) facts.push_back(confined_fact(tmux->path));
-  for (const char* name : {"oncelatch-exec", "oncelatch-narrow", "oncelatch-relay"}) {
+  for (const char* name : {"oncelatch", "oncelatch-exec", "oncelatch-narrow", "oncelatch-relay"}) {
     Result<std::string> path = sandbox::find_companion(name);
     facts.push_back(
         {name, static_cast<bool>(path), true, path ? *path : path.error().what, path ? "" : path.error().try_next});
@@ -47,22 +52,97 @@ std::vector<sandbox::Fact> program_facts() {
   return facts;
 }
 
-void print_facts(const std::vector<sandbox::Fact>& facts) {
+void add_facts(Page& page, const std::vector<sandbox::Fact>& facts) {
   for (const sandbox::Fact& one : facts) {
     const char* mark = one.holds ? "ok" : (one.required ? "MISSING" : "no");
-    fmt::print("  {:<8} {:<24} {}\n", mark, one.name, one.detail);
-    if (!one.holds && !one.advice.empty()) fmt::print("           try: {}\n", one.advice);
+    page.row(fmt::format("{:<8} {}", mark, one.name), one.detail);
+    if (!one.holds && !one.advice.empty()) page.row("", "try: " + one.advice);
   }
 }
 
-void print_guarantees(const sandbox::HostFacts& host) {
-  fmt::print("\nguarantees of the {} tier\n", sandbox::tier_name(host.tier()));
+void add_guarantees(Page& page, const sandbox::HostFacts& host) {
+  page.title(fmt::format("guarantees of the {} tier, and the layers that hold each", sandbox::tier_name(host.tier())));
   for (const sandbox::Guarantee& one : sandbox::guarantees(host, plan_of_guarantees())) {
     std::string layers;
     for (const std::string& layer : one.layers) layers += (layers.empty() ? "" : ", ") + layer;
-    fmt::print("  {:<18} {}\n", one.name, layers.empty() ? "not given" : layers);
-    if (!one.limit.empty()) fmt::print("  {:<18} limit: {}\n", "", one.limit);
+    page.row(one.name, layers.empty() ? "not given" : layers);
+    if (!one.limit.empty()) page.row("", "limit: " + one.limit);
   }
+}
+
+std::string identity_words(const sandbox::Identity& identity) {
+  if (::geteuid() != 0) return fmt::format("you, user {}; nothing else is possible without root", identity.uid);
+  if (identity.idmapped)
+    return fmt::format("kernel user {} that nobody else has, a new one each time, shown as {}", identity.uid,
+                       identity.shown_uid);
+  return identity.uid == 0 ? "root itself, without capabilities"
+                           : fmt::format("the workspace's owner, user {}", identity.uid);
+}
+
+void add_identity(Page& page, const DoctorProbe& probe) {
+  page.title("who the sandbox runs as");
+  page.row("user", identity_words(probe.identity));
+  std::string mapped = probe.identity.idmapped ? "used: files keep their owners on both sides" : "not used";
+  page.row("idmapped mounts", ::geteuid() == 0 ? mapped : "not needed: files are yours on both sides");
+  if (!probe.identity.loss.empty()) page.row("loss", probe.identity.loss);
+  page.title("what counts");
+  page.row("limits", probe.limits.empty() ? "unknown: no sandbox could be made" : probe.limits);
+}
+
+void add_self_test(Page& page, const DoctorProbe& probe) {
+  page.title("self-test, in a real sandbox made just now: what must fail, and by which layer");
+  for (const sandbox::SelfTestResult& one : probe.self_test)
+    page.row(
+        fmt::format("{:<8} {}", one.refused ? "refused" : "DONE", one.name),
+        fmt::format("{}; {}", one.refused ? std::strerror(one.errno_value) : "IT SUCCEEDED past", proved_by(one.name)));
+  if (probe.error.empty()) return;
+  page.row("FAILED", probe.error);
+  if (!probe.try_next.empty()) page.row("", "try: " + probe.try_next);
+}
+
+Json probe_body(const DoctorProbe& probe) {
+  Json probes = Json::array();
+  for (const sandbox::SelfTestResult& one : probe.self_test)
+    probes.push_back({{"name", one.name},
+                      {"refused", one.refused},
+                      {"errno", one.errno_value},
+                      {"layers", std::string(proved_by(one.name))}});
+  return {{"held", probe.error.empty()}, {"error", probe.error}, {"probes", probes}};
+}
+
+void print_json(const sandbox::HostFacts& host, const std::vector<sandbox::Fact>& programs, const DoctorProbe& probe,
+                bool ready) {
+  sandbox::HostFacts all = host;
+  all.facts.insert(all.facts.end(), programs.begin(), programs.end());
+  Json body = host_facts_body(all);
+  body["tier"] = sandbox::tier_name(host.tier());
+  body["ready"] = ready;
+  body["identity"] = {{"uid", probe.identity.uid},
+                      {"gid", probe.identity.gid},
+                      {"shown_uid", probe.identity.shown_uid},
+                      {"shown_gid", probe.identity.shown_gid},
+                      {"idmapped", probe.identity.idmapped},
+                      {"loss", probe.identity.loss}};
+  body["limits"] = probe.limits;
+  body["self_test"] = probe_body(probe);
+  fmt::print("{}\n", dump_json(body));
+}
+
+void print_page(const sandbox::HostFacts& host, const std::vector<sandbox::Fact>& programs, const DoctorProbe& probe,
+                bool ready) {
+  Page page(30);
+  page.line(fmt::format("kernel {}, Landlock ABI {}, tier: {}", host.kernel, host.landlock_abi,
+                        sandbox::tier_name(host.tier())));
+  page.title("what there is");
+  add_facts(page, host.facts);
+  add_facts(page, programs);
+  add_guarantees(page, host);
+  add_identity(page, probe);
+  add_self_test(page, probe);
+  page.line("");
+  page.text(ready ? "Ready: oncelatch run and exec will confine with all of this."
+                  : "Not ready: oncelatch refuses until what is MISSING or FAILED is put right.");
+  fmt::print("{}", page.take());
 }
 
 }  // namespace
@@ -70,24 +150,14 @@ void print_guarantees(const sandbox::HostFacts& host) {
 int doctor(bool json) {
   sandbox::HostFacts host = sandbox::probe_host();
   std::vector<sandbox::Fact> programs = program_facts();
-  bool ready = host.tier() == sandbox::Tier::full;
+  DoctorProbe probe = run_doctor_probe(host);
+  bool ready = host.tier() == sandbox::Tier::full && probe.error.empty();
   for (const sandbox::Fact& one : programs) ready = ready && one.holds;
   if (json) {
-    sandbox::HostFacts all = host;
-    all.facts.insert(all.facts.end(), programs.begin(), programs.end());
-    Json body = host_facts_body(all);
-    body["tier"] = sandbox::tier_name(host.tier());
-    body["ready"] = ready;
-    fmt::print("{}\n", dump_json(body));
-    return ready ? 0 : kExitGuarantee;
+    print_json(host, programs, probe, ready);
+  } else {
+    print_page(host, programs, probe, ready);
   }
-  fmt::print("kernel {}, Landlock ABI {}, tier: {}\n\n", host.kernel, host.landlock_abi,
-             sandbox::tier_name(host.tier()));
-  print_facts(host.facts);
-  print_facts(programs);
-  print_guarantees(host);
-  fmt::print("\n{}\n", ready ? "Ready: oncelatch run will confine the agent with all of this."
-                             : "Not ready: oncelatch run refuses until what is MISSING is there.");
   return ready ? 0 : kExitGuarantee;
 }
 

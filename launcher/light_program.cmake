@@ -11,11 +11,14 @@ set(ONCELATCH_LIGHT_SOURCES
   base/result.cc
   base/untrusted.cc
   launcher/errors.cc
+  launcher/exec/attempt.cc
   launcher/exec/command.cc
   launcher/exec/environment.cc
   launcher/exec/explain.cc
+  launcher/exec/live_probe.cc
   launcher/exec/main.cc
   launcher/exec/options.cc
+  launcher/exec/origins.cc
   launcher/exec/page.cc
   launcher/exec/plan.cc
   launcher/exec/profile.cc
@@ -26,6 +29,10 @@ set(ONCELATCH_LIGHT_SOURCES
   launcher/exec/streams.cc
   launcher/exec/terminal_keeper.cc
   launcher/exec/toolchains.cc
+  launcher/exec/why.cc
+  launcher/exec/why_call.cc
+  launcher/exec/why_path.cc
+  launcher/exec/why_socket.cc
   launcher/exec/workspace.cc
   launcher/output_filter.cc
   launcher/output_modes.cc

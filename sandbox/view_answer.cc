@@ -258,7 +258,15 @@ class ViewAnswers::Judge {
     return result;
   }
 
+  // A read-only mount doesn't keep anybody from connecting.
+  void decide_connection() {
+    const bool scoped = (view_.known_rights_ & landlock::kResolveUnix) != 0;
+    if (!scoped || has(landlock::kResolveUnix))
+      answer_.connectable = both(answer_.visible, by_mode(kWriteBit, answer_.host));
+  }
+
   void decide_use() {
+    if (answer_.other) decide_connection();
     if (has(answer_.directory ? landlock::kReadDir : landlock::kReadFile))
       answer_.readable = both(answer_.visible, by_mode(kReadBit, answer_.host));
     if (answer_.directory) return;
@@ -296,7 +304,8 @@ class ViewAnswers::Judge {
     if (!refused && has_access_list(host)) return Answer::depends;
     const unsigned shift = own ? 6U : group ? 3U : 0U;
     refused = refused || ((found.st_mode >> shift) & wanted) != wanted;
-    answer_.by_mode = answer_.by_mode || refused;
+    const bool told = refused && !(wanted == kSearchBit && S_ISREG(found.st_mode));  // most files are no programs
+    answer_.by_mode = answer_.by_mode || told;
     return answer_of(!refused);
   }
 

@@ -53,9 +53,10 @@ struct PathAnswer {
   Answer readable = Answer::no;
   Answer writable = Answer::no;
   Answer executable = Answer::no;
-  Answer creatable = Answer::no;  // in it, or it where it doesn't exist
-  bool by_mode = false;           // something that the sandbox allows is refused by the file's mode or owner
-  bool by_host_mount = false;     // or by how the host mounted it
+  Answer creatable = Answer::no;    // in it, or it where it doesn't exist
+  Answer connectable = Answer::no;  // of a socket
+  bool by_mode = false;             // something that the sandbox allows is refused by the file's mode or owner
+  bool by_host_mount = false;       // or by how the host mounted it
 };
 
 class ViewAnswers {

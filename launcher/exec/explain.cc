@@ -1,84 +1,188 @@
 #include "launcher/exec/explain.h"
 
+#include <algorithm>
+#include <cerrno>
 #include <cstdio>
 
 #include "base/untrusted.h"
 #include "launcher/errors.h"
+#include "launcher/exec/origins.h"
+#include "launcher/exec/page.h"
 #include "launcher/exec/plan.h"
+#include "sandbox/guarantees.h"
 #include "sandbox/host_facts.h"
+#include "sandbox/syscall_groups.h"
 
 namespace oncelatch::launcher {
 
 namespace {
 
 using sandbox::Access;
+using sandbox::Cover;
 using sandbox::Network;
 
-class Page {
+std::string shown(const std::string& text) {
+  return escape_for_display(text, 400);
+}
+
+std::string size_words(std::uint64_t bytes) {
+  constexpr const char* kUnits[] = {" B", " KiB", " MiB", " GiB"};
+  unsigned unit = 0;
+  for (; unit < 3 && bytes >= 10240; ++unit) bytes /= 1024;
+  return std::to_string(bytes) + kUnits[unit];
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + shown(word);
+  return text;
+}
+
+class Explanation {
  public:
-  void title(const char* text) { text_ += std::string(text_.empty() ? "" : "\n") + text + "\n"; }
-  void row(const std::string& left, const std::string& rule) {
-    std::string padded = "  " + escape_for_display(left, 400);
-    if (padded.size() < 34) padded.resize(34, ' ');
-    text_ += padded + "  " + rule + "\n";
+  Explanation(const ExecOptions& options, const ExecPlan& plan, const std::vector<std::string>& environment)
+      : options_(options), plan_(plan), inside_(plan.sandbox), origins_(options, plan, environment) {}
+
+  std::string text() {
+    add_command();
+    add_writable();
+    add_readable();
+    add_refused();
+    add_network();
+    add_variables();
+    add_limits();
+    add_filter();
+    add_guarantees();
+    return page_.take();
   }
-  void print() const { std::fputs(text_.c_str(), stdout); }
 
  private:
-  std::string text_;
+  void add_command() {
+    page_.title("command");
+    page_.row("program", shown(plan_.program));
+    page_.row("started in", shown(inside_.working_directory));
+    std::string profile(plan_.profile.name);
+    if (!options_.from_file.path.empty()) profile += ", with " + shown(options_.from_file.path);
+    page_.row("profile", profile + ": " + std::string(plan_.profile.help));
+    std::string user = "kernel user " + std::to_string(inside_.uid);
+    if (inside_.idmapped) user += ", shown as " + std::to_string(shown_uid(inside_)) + "; files keep their owners";
+    page_.row("runs as", user + ", without capabilities");
+  }
+
+  void add_binds(Access access) {
+    for (std::size_t i = 0; i < inside_.binds.size(); ++i)
+      if (inside_.binds[i].access == access) page_.row(inside_.binds[i].target, origins_.of_bind(i));
+  }
+
+  void add_writable() {
+    page_.title("writable");
+    page_.row(inside_.workspace,
+              options_.workspace.empty() ? "the workspace: the current directory" : "the workspace: --workspace");
+    page_.row(inside_.home_inside, "private home, gone at the end");
+    page_.row("/tmp, /var/tmp, /dev/shm", "private, gone at the end");
+    add_binds(Access::read_write);
+  }
+
+  void add_readable() {
+    page_.title("readable");
+    page_.row("/usr, /bin, /lib, /sbin", "built in: the system");
+    page_.row("/etc", "built in, by list: loader, certificates, time zone, names; users and hosts are made up");
+    page_.row("/proc", "built in: its own processes, kernel settings covered");
+    page_.row("/dev", "built in: null, zero, full, random, urandom, tty, terminals of its own");
+    add_binds(Access::read_only);
+  }
+
+  void add_covers(Cover::Kind kind) {
+    for (const Cover& cover : inside_.covers)
+      if (cover.kind == kind) page_.row(cover.path, origins_.of_cover(cover));
+  }
+
+  void add_refused() {
+    page_.title("readable, but never changed");
+    add_covers(Cover::Kind::protect);
+    bool hides = std::any_of(inside_.covers.begin(), inside_.covers.end(),
+                             [](const Cover& cover) { return cover.kind == Cover::Kind::hide; });
+    if (hides) page_.title("hidden");
+    add_covers(Cover::Kind::hide);
+    page_.title("not there");
+    page_.row("everything else", "other files, processes, sockets and terminals of this machine");
+  }
+
+  void add_network() {
+    page_.title("network");
+    if (inside_.network == Network::none)
+      page_.row("none", by_option("--net") + "an empty network namespace, and Landlock refuses every TCP port");
+    if (inside_.network == Network::loopback)
+      page_.row("its own loopback", "--net loopback: an empty network namespace otherwise");
+    for (std::uint16_t port : inside_.connect_ports)
+      page_.row("TCP " + std::to_string(port), "--net ports: any host, by Landlock; UDP is open too");
+  }
+
+  [[nodiscard]] std::string by_option(const char* name) const {
+    return options_.network ? std::string(name) + ": " : "by default: ";
+  }
+
+  void add_variables() {
+    page_.title("variables");
+    for (const std::string& name : plan_.environment.set) page_.row(name, origins_.of_variable(name));
+    for (const std::string& name : plan_.environment.passed) page_.row(name, origins_.of_variable(name));
+    if (plan_.environment.dropped.empty()) return;
+    page_.row("not passed", joined(plan_.environment.dropped));
+    page_.row("", "--pass-env NAME passes one");
+  }
+
+  void limit(const char* what, const std::string& amount, const char* key, bool given) {
+    page_.row(what, amount + (given ? std::string(", --limit ") + key : ", by default"));
+  }
+
+  void add_limits() {
+    const sandbox::Limits& limits = inside_.limits;
+    page_.title("limits");
+    limit("processes", std::to_string(limits.processes), "processes", options_.processes.has_value());
+    limit("memory together", size_words(limits.memory), "memory", options_.memory.has_value());
+    limit("size of a file", size_words(limits.file_size), "file-size", options_.file_size.has_value());
+    limit("size of /tmp", size_words(limits.temporary_bytes), "tmp", options_.temporary_bytes.has_value());
+    limit("open files of a process", std::to_string(limits.open_files), "files", options_.open_files.has_value());
+    std::string from = options_.seconds ? ", --time" : ", by the profile";
+    page_.row("time", (plan_.seconds == 0 ? "not limited" : std::to_string(plan_.seconds) + " s") + from);
+  }
+
+  void add_filter() {
+    page_.title("system calls refused, by group (oncelatch why NAME tells of one)");
+    for (const sandbox::SyscallGroup& group : sandbox::syscall_groups({.ptrace = inside_.allow_ptrace}))
+      if (!group.rules.empty()) page_.row(group.name, group.help);
+  }
+
+  void add_guarantees() {
+    sandbox::HostFacts facts = sandbox::probe_host();
+    page_.title("guarantees of the " + std::string(tier_name(facts.tier())) + " tier, and the layers that hold each");
+    for (const sandbox::Guarantee& one : sandbox::guarantees(facts, inside_)) {
+      const auto& lost = options_.accepted_losses;
+      bool accepted = std::find(lost.begin(), lost.end(), one.name) != lost.end();
+      page_.row(one.name, one.layers.empty() ? (accepted ? "NOT GIVEN, accepted by --accept-loss" : "not given")
+                                             : joined(one.layers));
+      if (!one.limit.empty()) page_.row("", "limit: " + one.limit);
+    }
+    for (const auto& [name, layers] : options_.required)
+      page_.row("--require",
+                shown(name) + ", by at least " + std::to_string(layers) + (layers == 1 ? " layer" : " layers"));
+    if (facts.tier() != sandbox::Tier::full) page_.text("\n" + facts.missing());
+  }
+
+  const ExecOptions& options_;
+  const ExecPlan& plan_;
+  const sandbox::SandboxPlan& inside_;
+  Origins origins_;
+  Page page_;
 };
-
-void add_paths(Page& page, const ExecPlan& plan) {
-  const sandbox::SandboxPlan& inside = plan.sandbox;
-  page.title("writable");
-  page.row(inside.workspace, plan.workspace.path == inside.workspace ? "workspace" : "");
-  page.row(inside.home_inside, "private home, gone at the end");
-  page.row("/tmp, /var/tmp, /dev/shm", "private, gone at the end");
-  for (const sandbox::Bind& bind : inside.binds)
-    if (bind.access == Access::read_write) page.row(bind.target, "--write");
-  page.title("readable");
-  page.row("/usr, /bin, /lib, /sbin", "system");
-  page.row("/etc", "by list: loader, certificates, time zone, names");
-  page.row("/proc", "its own processes; kernel settings covered");
-  page.row("/dev", "null zero full random urandom tty, its own terminals");
-  for (const sandbox::Bind& bind : inside.binds)
-    if (bind.access == Access::read_only) page.row(bind.target, "--read, or a toolchain");
-  page.title("refused inside what is writable");
-  for (const sandbox::Cover& cover : inside.covers)
-    page.row(cover.path,
-             cover.kind == sandbox::Cover::Kind::hide ? "--deny: hidden" : "would run outside later: read-only");
-  page.row("everything else of this machine", "isn't there");
-}
-
-void add_rest(Page& page, const ExecPlan& plan) {
-  const sandbox::SandboxPlan& inside = plan.sandbox;
-  page.title("network");
-  if (inside.network == Network::none) page.row("none", "empty network namespace, Landlock refuses every TCP port");
-  if (inside.network == Network::loopback) page.row("its own loopback", "empty network namespace; nothing outside");
-  for (std::uint16_t port : inside.connect_ports) page.row("TCP " + std::to_string(port), "any host; UDP is open too");
-  page.title("variables");
-  for (const std::string& name : plan.environment.set) page.row(name, "set by oncelatch, a toolchain or --env");
-  for (const std::string& name : plan.environment.passed) page.row(name, "passed");
-  page.row(std::to_string(plan.environment.dropped.size()) + " of yours", "not passed");
-  page.title("limits");
-  page.row(std::to_string(inside.limits.processes), "processes");
-  page.row(std::to_string(inside.limits.memory >> 20) + " MiB", "memory");
-  page.row(std::to_string(inside.limits.file_size >> 20) + " MiB", "size of a file");
-  page.row(std::to_string(inside.limits.temporary_bytes >> 20) + " MiB", "/tmp");
-  page.row(plan.seconds == 0 ? "none" : std::to_string(plan.seconds) + " s", "time");
-}
 
 }  // namespace
 
 int explain_exec(const ExecOptions& options, const std::vector<std::string>& environment) {
   Result<ExecPlan> plan = make_exec_plan(options, environment);
   if (!plan) return report_error(plan.error());
-  Page page;
-  page.title("command");
-  page.row(plan->program, "profile " + std::string(plan->profile.name));
-  add_paths(page, *plan);
-  add_rest(page, *plan);
-  page.print();
+  std::fputs(Explanation(options, *plan, environment).text().c_str(), stdout);
+  std::fflush(stdout);
   for (const std::string& note : plan->notes) std::fprintf(stderr, "oncelatch: note: %s\n", note.c_str());
   return 0;
 }

@@ -3,12 +3,14 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstring>
+#include <string_view>
 
 #include "launcher/errors.h"
+#include "launcher/exec/attempt.h"
 #include "launcher/exec/command.h"
 #include "launcher/exec/options.h"
 #include "launcher/exec/profile.h"
+#include "launcher/exec/why.h"
 #include "sandbox/enter.h"
 
 namespace {
@@ -37,8 +39,11 @@ int become_session(char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 2 || std::strcmp(argv[1], "exec") != 0) return become_session(argv);
+  if (argc > 0 && argv[0] == launcher::kAttemptName) return launcher::attempt(argc, argv);
+  const std::string_view command = argc < 2 ? "" : argv[1];
+  if (command != "exec" && command != "why") return become_session(argv);
   std::vector<std::string> arguments(argv + 2, argv + argc);
   if (names_own_profile(arguments)) return become_session(argv);
+  if (command == "why") return launcher::why_command(arguments, caller_environment(environ));
   return launcher::exec_command(arguments, caller_environment(environ));
 }

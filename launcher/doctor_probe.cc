@@ -1,0 +1,107 @@
+#include "launcher/doctor_probe.h"
+
+#include <cerrno>
+#include <cstdlib>
+
+#include "base/beneath.h"
+#include "launcher/exec/live_probe.h"
+#include "launcher/exec/workspace.h"
+#include "sandbox/plan.h"
+
+namespace oncelatch::launcher {
+namespace {
+
+// A directory for the probe's workspace, gone with this value.
+class ScratchWorkspace {
+ public:
+  ScratchWorkspace() {
+    char pattern[] = "/tmp/oncelatch-doctor-XXXXXX";
+    if (::mkdtemp(pattern) != nullptr) made_ = pattern;
+  }
+  ScratchWorkspace(const ScratchWorkspace&) = delete;
+  ScratchWorkspace& operator=(const ScratchWorkspace&) = delete;
+  ~ScratchWorkspace() {
+    if (made_.empty()) return;
+    Result<Fd> parent = open_directory("/tmp");
+    if (parent) (void)remove_tree(parent->get(), made_.substr(made_.rfind('/') + 1));
+  }
+  [[nodiscard]] std::string path() const { return made_.empty() ? made_ : real_path(made_); }
+
+ private:
+  std::string made_;
+};
+
+struct ProofRow {
+  std::string_view probe;
+  std::string_view layers;
+};
+
+// Where several are named, each alone refuses; the last ones are of one layer each.
+constexpr ProofRow kProofs[] = {
+    {"write-outside", "mount namespace or landlock"},
+    {"write-root", "mount namespace or landlock"},
+    {"write-system", "read-only mounts or landlock"},
+    {"read-secret", "mount namespace or landlock"},
+    {"pinned-rename", "pinned mounts"},
+    {"unshare", "seccomp or user-namespace limit or no capability"},
+    {"mount", "seccomp or landlock or no capability"},
+    {"unix-socket", "mount namespace"},
+    {"abstract-socket", "network namespace or landlock scope"},
+    {"tcp-socket", "network namespace or landlock ports"},
+    {"udp-socket", "seccomp"},
+    {"tiocsti", "seccomp or inner session"},
+    {"tiocsti-high-bit", "seccomp or inner session"},
+    {"signal-outside", "pid namespace or landlock scope"},
+    {"init-memory", "non-dumpable first process or landlock"},
+    {"ptrace", "seccomp"},
+    {"io-uring", "seccomp"},
+    {"mount-namespace", "mount namespace alone"},
+    {"pid-namespace", "pid namespace alone"},
+    {"network-namespace", "network namespace alone"},
+    {"userns-limit", "user-namespace limit alone"},
+    {"capabilities", "empty capability sets alone"},
+    {"no-new-privileges", "no_new_privs alone"},
+    {"landlock", "landlock alone"},
+    {"landlock-scope", "landlock scope alone"},
+    {"seccomp", "seccomp alone"},
+    {"init-not-dumpable", "non-dumpable first process alone"},
+};
+
+}  // namespace
+
+std::string_view proved_by(std::string_view probe) {
+  for (const ProofRow& row : kProofs)
+    if (row.probe == probe) return row.layers;
+  return "the sandbox";
+}
+
+DoctorProbe run_doctor_probe(const sandbox::HostFacts& facts) {
+  constexpr std::uint64_t kMemory = std::uint64_t{256} << 20;
+  DoctorProbe result;
+  ScratchWorkspace scratch;
+  sandbox::SandboxPlan plan;
+  plan.workspace = scratch.path();
+  if (plan.workspace.empty()) {
+    result.error = "no directory could be made in /tmp";
+    return result;
+  }
+  result.identity = sandbox::choose_identity(plan.workspace);
+  plan.uid = result.identity.uid;
+  plan.gid = result.identity.gid;
+  plan.shown_uid = result.identity.shown_uid;
+  plan.shown_gid = result.identity.shown_gid;
+  plan.idmapped = result.identity.idmapped;
+  plan.limits.memory = kMemory;
+  Result<std::string> program = sandbox::find_companion("oncelatch");
+  Result<LiveProbe> probe = program ? probe_live(plan, *program, {"nothing"}, facts) : Failure(program.error());
+  if (!probe) {
+    result.error = probe.error().object + ": " + probe.error().what;
+    result.try_next = probe.error().try_next;
+    return result;
+  }
+  result.limits = probe->limits;
+  result.self_test = probe->self_test;
+  return result;
+}
+
+}  // namespace oncelatch::launcher

@@ -1,0 +1,99 @@
+// `oncelatch doctor`: what it says is proved by a sandbox that it made; without a needed feature it says what is
+// missing.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <sstream>
+
+#include "base/untrusted.h"
+#include "tests/launcher/scratch.h"
+
+namespace oncelatch::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class Doctor : public ::testing::TestWithParam<uid_t> {
+ protected:
+  void SetUp() override {
+    if (::geteuid() != 0 && GetParam() != ::geteuid()) GTEST_SKIP() << "needs root";
+  }
+  Json ask_json() const {
+    Output output = scratch.oncelatch({"doctor", "--json"});
+    EXPECT_EQ(output.status.shell_code(), 0) << output.out << output.err;
+    Result<Json> body = parse_json(output.out, {}, "doctor");
+    EXPECT_TRUE(body) << output.out;
+    return body ? *body : Json::object();
+  }
+  Scratch scratch{GetParam()};
+};
+
+int left_behind() {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/tmp"))
+    if (entry.path().filename().string().starts_with("oncelatch-doctor-")) ++count;
+  return count;
+}
+
+TEST_P(Doctor, ProvesWhatItSays) {
+  const int before = left_behind();
+  Json body = ask_json();
+  EXPECT_EQ(body.at("tier"), "full");
+  EXPECT_EQ(body.at("ready"), true);
+  EXPECT_EQ(body.at("self_test").at("held"), true);
+  ASSERT_GE(body.at("self_test").at("probes").size(), 10U);
+  for (const Json& probe : body.at("self_test").at("probes")) {
+    EXPECT_EQ(probe.at("refused"), true) << probe;
+    EXPECT_NE(probe.at("errno"), 0) << probe;
+    EXPECT_NE(probe.at("layers"), "the sandbox") << probe;
+  }
+  EXPECT_EQ(body.at("guarantees").size(), 11U);
+  EXPECT_THAT(body.at("limits").get<std::string>(), AllOf(HasSubstr("memory: "), HasSubstr("processes: ")));
+  EXPECT_EQ(left_behind(), before);
+}
+
+TEST_P(Doctor, NamesTheUser) {
+  Json identity = ask_json().at("identity");
+  if (GetParam() == 0) {
+    EXPECT_NE(identity.at("uid"), 0) << "root isn't used";
+    EXPECT_EQ(identity.at("shown_uid"), 0);
+  } else {
+    EXPECT_EQ(identity.at("uid"), GetParam());
+    EXPECT_EQ(identity.at("idmapped"), false);
+  }
+}
+
+TEST_P(Doctor, ReadsWellInATerminal) {
+  Output output = scratch.oncelatch({"doctor"});
+  EXPECT_EQ(output.status.shell_code(), 0) << output.err;
+  EXPECT_THAT(output.out,
+              AllOf(HasSubstr("self-test"), HasSubstr("refused  write-outside"), HasSubstr("landlock alone"),
+                    HasSubstr("who the sandbox runs as"), HasSubstr("Ready:")));
+  std::istringstream lines(output.out);
+  for (std::string line; std::getline(lines, line);) {
+    const bool is_path = line.find('/') != std::string::npos;  // one word, however long
+    EXPECT_TRUE(is_path || display_width(line) <= 80U) << line;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Users, Doctor, ::testing::Values(::geteuid(), kOrdinaryUser));
+
+TEST(DoctorWithout, SaysWhatFailed) {
+  Scratch scratch;
+  Output output =
+      scratch.oncelatch_behind({std::string(ONCELATCH_BINARY_DIR) + "/tests/probes/deny_syscall", "mount"}, {"doctor"});
+  EXPECT_EQ(output.status.shell_code(), 121) << output.out;
+  EXPECT_THAT(output.out, AllOf(HasSubstr("MISSING"), HasSubstr("FAILED"), HasSubstr("try:"), HasSubstr("Not ready")));
+  Output json = scratch.oncelatch_behind({std::string(ONCELATCH_BINARY_DIR) + "/tests/probes/deny_syscall", "mount"},
+                                         {"doctor", "--json"});
+  std::vector<Json> body = json_lines(json.out);
+  ASSERT_EQ(body.size(), 1U) << json.out;
+  EXPECT_EQ(body[0].at("ready"), false);
+  EXPECT_EQ(body[0].at("self_test").at("held"), false);
+}
+
+}  // namespace
+}  // namespace oncelatch::test
