@@ -1,6 +1,7 @@
 #include "sandbox/planted.h"
 
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/random.h>
@@ -12,6 +13,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
+#include <string_view>
 
 #include "sandbox/view.h"
 
@@ -19,11 +22,13 @@ namespace oncelatch::sandbox {
 
 namespace {
 
+constexpr std::string_view kPrefix = "oncelatch-probe-";
+
 Result<std::string> random_name() {
   unsigned char bytes[8];
   if (::getrandom(bytes, sizeof bytes, 0) != static_cast<ssize_t>(sizeof bytes))
     return fail_errno("sandbox", "getrandom", errno);
-  std::string name = "oncelatch-probe-";
+  std::string name(kPrefix);
   for (unsigned char byte : bytes) {
     name += "0123456789abcdef"[byte >> 4];
     name += "0123456789abcdef"[byte & 15];
@@ -48,12 +53,50 @@ bool open_to_others(const std::string& place) {
   return true;
 }
 
+constexpr int kMostLookedAt = 4096;  // entries of a place
+constexpr std::time_t kYoung = 60;   // seconds in which the socket is surely there
+
+void remove_targets(const std::string& directory) {
+  for (const char* name : {"/secret", "/socket"}) ::unlink((directory + name).c_str());
+  if (::rmdir(directory.c_str()) == 0) return;
+  ::unlink((directory + "/written").c_str());  // an attempt succeeded
+  ::rmdir(directory.c_str());
+}
+
+// Nobody listens any more: whoever planted it was killed.
+bool is_abandoned(const std::string& directory) {
+  struct stat found {};
+  if (::lstat(directory.c_str(), &found) != 0 || !S_ISDIR(found.st_mode)) return false;
+  if (::geteuid() != 0 && found.st_uid != ::geteuid()) return false;
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::string path = directory + "/socket";
+  if (path.size() >= sizeof address.sun_path) return false;
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  Fd client(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!client || ::connect(client.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0)
+    return false;
+  return errno == ECONNREFUSED || (errno == ENOENT && std::time(nullptr) - found.st_ctime > kYoung);
+}
+
+void sweep(const std::string& place) {
+  DIR* directory = ::opendir(place.c_str());
+  if (directory == nullptr) return;
+  int left = kMostLookedAt;
+  for (const dirent* entry = ::readdir(directory); entry != nullptr && left > 0; entry = ::readdir(directory), --left) {
+    std::string path = place + "/" + entry->d_name;
+    if (std::string_view(entry->d_name).starts_with(kPrefix) && is_abandoned(path)) remove_targets(path);
+  }
+  ::closedir(directory);
+}
+
 Result<std::string> make_directory_somewhere(const std::string& name, uid_t uid,
                                              const std::vector<std::string>& visible) {
   int error = EROFS;
   for (const std::string& place : places(::geteuid())) {
     if (shown(place, visible) || (uid != ::geteuid() && !open_to_others(place))) continue;
     std::string path = place + "/" + name;
+    sweep(place);
     if (::mkdir(path.c_str(), 0700) == 0) return path;
     error = errno;
   }
@@ -125,11 +168,7 @@ Result<std::unique_ptr<Planted>> Planted::make(uid_t uid, gid_t gid, const std::
 }
 
 Planted::~Planted() {
-  if (directory_.empty()) return;
-  for (const char* name : {"/secret", "/socket"}) ::unlink((directory_ + name).c_str());
-  if (::rmdir(directory_.c_str()) == 0) return;
-  ::unlink((directory_ + "/written").c_str());  // an attempt succeeded
-  ::rmdir(directory_.c_str());
+  if (!directory_.empty()) remove_targets(directory_);
 }
 
 }  // namespace oncelatch::sandbox

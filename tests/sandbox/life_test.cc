@@ -2,11 +2,15 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -313,17 +317,55 @@ TEST_P(Life, FailedExecIsReported) {
   EXPECT_NE(seen.err.find("try: "), std::string::npos);
 }
 
+// What a killed launcher left in such a place is removed by the next one.
+TEST(PlantedTargets, OfAKilledLauncherAreSwept) {
+  REQUIRE_CONFINEMENT();
+  Lab lab(Launch::user);
+  const std::string own = "/run/user/" + std::to_string(lab.uid());
+  const std::string where = ::access(own.c_str(), W_OK) == 0 ? own : "/dev/shm";
+  const std::string place = where + "/oncelatch-probe-0123456789abcdef";
+  const std::string taken = where + "/oncelatch-probe-fedcba9876543210";
+  for (const std::string& path : {place, taken}) {
+    ASSERT_EQ(::mkdir(path.c_str(), 0700), 0) << path;
+    std::ofstream(path + "/secret") << "planted\n";
+  }
+  auto bind_in = [](const std::string& directory) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strcpy(address.sun_path, (directory + "/socket").c_str());
+    Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    EXPECT_EQ(::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    EXPECT_EQ(::listen(fd.get(), 1), 0);
+    return fd;
+  };
+  bind_in(place).reset();
+  Fd alive = bind_in(taken);
+  for (const std::string& path : {place, taken})
+    for (const std::string& object : {path + "/socket", path})
+      EXPECT_EQ(::chown(object.c_str(), lab.uid(), lab.uid()), 0) << object;
+  EXPECT_EQ(lab.run({"/bin/true"}).code, 0);
+  EXPECT_NE(::access(place.c_str(), F_OK), 0) << "swept";
+  EXPECT_EQ(::access(taken.c_str(), F_OK), 0) << "still somebody's";
+  for (const std::string& path : {place, taken}) {
+    for (const char* name : {"/secret", "/socket"}) ::unlink((path + name).c_str());
+    ::rmdir(path.c_str());
+  }
+}
+
 // Other launches may run at the same time: each name that is there now must go away.
 TEST_P(Life, PlantedTargetsAreRemoved) {
   Lab lab(GetParam());
+  const std::time_t begin = std::time(nullptr) - 1;
   EXPECT_EQ(lab.run({"/bin/true"}).code, 0);
   std::vector<std::string> seen;
   for (const char* place : {"/run", "/tmp", "/var/tmp", "/dev/shm"}) {
     DIR* directory = ::opendir(place);
     if (directory == nullptr) continue;
     while (dirent* entry = ::readdir(directory)) {
-      if (std::strncmp(entry->d_name, "oncelatch-probe-", 16) == 0)
-        seen.push_back(std::string(place) + "/" + entry->d_name);
+      const std::string path = std::string(place) + "/" + entry->d_name;
+      struct stat info {};
+      bool new_one = ::lstat(path.c_str(), &info) == 0 && info.st_ctime >= begin;
+      if (std::strncmp(entry->d_name, "oncelatch-probe-", 16) == 0 && new_one) seen.push_back(path);
     }
     ::closedir(directory);
   }
