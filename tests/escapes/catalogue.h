@@ -2,6 +2,10 @@
 //
 //   for (const Case& one : catalogue()) ...
 //
+// Every attempt is also made without a launcher, by root too: one that succeeds must leave the machine as it was. So
+// words open what lies outside the scene, but never write, create or signal there, and calls carry arguments that the
+// kernel refuses after its check of privilege.
+//
 // Ownership: values. Threads: any. Failure: none. After fork: not used.
 #pragma once
 

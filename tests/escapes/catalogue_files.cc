@@ -72,7 +72,7 @@ std::vector<Case> file_cases() {
                     {"append=/proc/sys/fs/binfmt_misc/register"},
                     {"append=/sys/kernel/mm/transparent_hugepage/enabled"},
                     {"append=/sys/fs/cgroup/memory/release_agent"},
-                    {"write=/sys/fs/cgroup/memory/cgroup.procs"},
+                    {"append=/sys/fs/cgroup/memory/cgroup.procs"},
                     {"list=/sys", "", true},
                     {"read=/proc/kcore", "", true},
                     {"read=/proc/kallsyms", "", true},

@@ -27,7 +27,6 @@ std::vector<Case> process_cases() {
                     {"vm-write={pid}", kNobody},
                     {"process-madvise={pid}", kNobody},
                     {"vm-read=1", kNobody},
-                    {"vm-write=1", kNobody},
                     {"kcmp={pid}", kNobody}}},
       {.id = "E051",
        .technique = "steal descriptors",
@@ -68,7 +67,7 @@ std::vector<Case> process_cases() {
                     {"capability"},
                     {"mknod-char={workspace}/character"},
                     {"append=/proc/sys/kernel/core_pattern"},
-                    {"write=/etc/new-oncelatch", "", true},
+                    {"append=/etc/passwd"},
                     {"setuid-root", "", true}},
        .procedure = in_a_container},
   };

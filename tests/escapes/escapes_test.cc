@@ -68,6 +68,24 @@ TEST(Catalogue, EveryWordIsKnownToTheProbe) {
   }
 }
 
+// They are made without a launcher as well, by root too.
+TEST(Catalogue, AttemptsChangeNothingOutsideTheScene) {
+  const std::set<std::string> changing = {"write",       "mkdir",      "unlink",      "truncate",       "rename",
+                                          "exchange",    "link",       "kill",        "mknod-block",    "mknod-char",
+                                          "chmod-suid",  "race-write", "create-sgid", "tmpfile-suid",   "sparse-file",
+                                          "shed-mounts", "mount",      "vm-write",    "file-capability"};
+  int seen = 0;
+  for (const Case& one : catalogue()) {
+    for (const Attempt& attempt : one.attempts) {
+      std::string word = attempt.word.starts_with("memfd-attempt=") ? attempt.word.substr(14) : attempt.word;
+      if (!changing.contains(word.substr(0, word.find('=')))) continue;
+      ++seen;
+      EXPECT_EQ(word[word.find('=') + 1], '{') << one.id << " " << attempt.word;
+    }
+  }
+  EXPECT_GT(seen, 20);
+}
+
 TEST(LauncherLine, IsSplitAndFilled) {
   Result<Launcher> launcher = Launcher::parse("env 'A=b c' {loopback:--net {workspace}} --in {workspace} {} end");
   ASSERT_TRUE(launcher) << launcher.error().message();

@@ -126,46 +126,68 @@ bool refuses_profile(const Ended& ended, bool has_line) {
   return ended.code == 122 && read && (place || !has_line);
 }
 
+constexpr const char* kGoodProfile = "extends: workstation\n";
+
 Observed broken_policy(Stage& stage) {
   struct Broken {
     const char* label;
     const char* content;  // null: a directory
     bool has_line = true;
+    mode_t mode = 0644;
   };
-  constexpr Broken kBroken[] = {{"an empty profile", "", false},        {"an open brace", "{"},
-                                {"an open list", "version: [1\n"},      {"a wrong type", "net: [7\n"},
-                                {"an unknown key", "no-such-key: 1\n"}, {"a tab", "\t- x\n"},
-                                {"two documents", "a: 1\n---\nb: 2\n"}, {"a directory", nullptr, false}};
+  constexpr Broken kBroken[] = {{"an empty profile", "", false},
+                                {"an open brace", "{"},
+                                {"an open list", "read: [1\n"},
+                                {"a wrong type", "read: 7\n"},
+                                {"an unknown key", "no-such-key: 1\n"},
+                                {"a tab", "\t- x\n"},
+                                {"two documents", "extends: ci\n---\nextends: strict\n"},
+                                {"a key twice", "extends: ci\nextends: strict\n"},
+                                {"a directory", nullptr, false},
+                                {"writable by everybody", kGoodProfile, false, 0666}};
   Scene& scene = stage.scene();
-  Case plain = stage.current();
-  plain.flags.clear();
   Observed observed;
   std::string file = scene.outside() + "/profile.yaml";
+  std::string ran = scene.workspace() + "/ran";
   for (const Broken& broken : kBroken) {
     std::filesystem::remove_all(file);
     if (broken.content == nullptr)
       scene.plant_directory(file);
     else
-      scene.plant_file(file, broken.content);
+      scene.plant_file(file, broken.content, broken.mode);
     Ended ended = stage.shell(": > {workspace}/ran");
-    bool held = refuses_profile(ended, broken.has_line) && !scene.exists(scene.workspace() + "/ran");
+    bool held = refuses_profile(ended, broken.has_line) && !scene.exists(ran);
     std::string label =
         std::string(broken.label) + " (code " + std::to_string(ended.code) + ": " + last_words(ended.err);
     observed.lines.push_back(got_through(label + ")", !held));
   }
   std::filesystem::remove_all(file);
-  observed.lines.push_back(Stage(scene, stage.launcher(), plain).ordinary_work());
+  scene.plant_file(file, kGoodProfile);
+  observed.lines.push_back(stage.ordinary_work());  // with a good one
+  return observed;
+}
+
+// Nothing may be open that an empty list names: refused, or started without.
+Observed with_empty_list(Stage& stage, const std::string& what) {
+  Ended ended = stage.run(stage.probe_command());
+  Observed observed = stage.read_verdicts(ended);
+  if (ended.code == 122 && !observed.trouble.empty()) observed = {{got_through("starts", false, "122")}, {}, {}, {}};
+  for (Line& line : observed.lines) line.label = what + ": " + line.label;
   return observed;
 }
 
 Observed empty_lists(Stage& stage) {
+  Scene& scene = stage.scene();
+  scene.plant_file(scene.outside() + "/profile.yaml",
+                   "extends: workstation\nread: []\nwrite: []\ndeny: []\npass_env: []\ntoolchains: []\n");
+  Observed observed = with_empty_list(stage, "on the command line");
+  Case by_file = stage.current();
+  by_file.flags = "profile";
+  Stage with_file(scene, stage.launcher(), by_file);
+  append(observed, with_empty_list(with_file, "in a profile"));
   Case plain = stage.current();
   plain.flags.clear();
-  Ended ended = stage.run(stage.probe_command());
-  Observed observed = stage.read_verdicts(ended);
-  if (observed.trouble.empty() || ended.code != 122) return observed;
-  observed = {{got_through("starts with an empty list", false, "122")}, {}, {}, {}};
-  observed.lines.push_back(Stage(stage.scene(), stage.launcher(), plain).ordinary_work());
+  observed.lines.push_back(Stage(scene, stage.launcher(), plain).ordinary_work());
   return observed;
 }
 
