@@ -89,24 +89,24 @@ void add_identity(Page& page, const DoctorProbe& probe) {
   page.row("limits", probe.limits.empty() ? "unknown: no sandbox could be made" : probe.limits);
 }
 
-void add_self_test(Page& page, const DoctorProbe& probe) {
+void add_self_test(Page& page, const DoctorProbe& probe, sandbox::Tier tier) {
   page.title("self-test, in a real sandbox made just now: what must fail, and by which layer");
   for (const sandbox::SelfTestResult& one : probe.self_test)
-    page.row(
-        fmt::format("{:<8} {}", one.refused ? "refused" : "DONE", one.name),
-        fmt::format("{}; {}", one.refused ? std::strerror(one.errno_value) : "IT SUCCEEDED past", proved_by(one.name)));
+    page.row(fmt::format("{:<8} {}", one.refused ? "refused" : "DONE", one.name),
+             fmt::format("{}; {}", one.refused ? std::strerror(one.errno_value) : "IT SUCCEEDED past",
+                         proved_by(one.name, tier)));
   if (probe.error.empty()) return;
   page.row("FAILED", probe.error);
   if (!probe.try_next.empty()) page.row("", "try: " + probe.try_next);
 }
 
-Json probe_body(const DoctorProbe& probe) {
+Json probe_body(const DoctorProbe& probe, sandbox::Tier tier) {
   Json probes = Json::array();
   for (const sandbox::SelfTestResult& one : probe.self_test)
     probes.push_back({{"name", one.name},
                       {"refused", one.refused},
                       {"errno", one.errno_value},
-                      {"layers", std::string(proved_by(one.name))}});
+                      {"layers", std::string(proved_by(one.name, tier))}});
   return {{"held", probe.error.empty()}, {"error", probe.error}, {"probes", probes}};
 }
 
@@ -124,13 +124,13 @@ void print_json(const sandbox::HostFacts& host, const std::vector<sandbox::Fact>
                       {"idmapped", probe.identity.idmapped},
                       {"loss", probe.identity.loss}};
   body["limits"] = probe.limits;
-  body["self_test"] = probe_body(probe);
+  body["self_test"] = probe_body(probe, host.tier());
   fmt::print("{}\n", dump_json(body));
 }
 
 void print_page(const sandbox::HostFacts& host, const std::vector<sandbox::Fact>& programs, const DoctorProbe& probe,
                 bool ready) {
-  Page page(30);
+  Page page(34);
   page.line(fmt::format("kernel {}, Landlock ABI {}, tier: {}", host.kernel, host.landlock_abi,
                         sandbox::tier_name(host.tier())));
   page.title("what there is");
@@ -138,10 +138,14 @@ void print_page(const sandbox::HostFacts& host, const std::vector<sandbox::Fact>
   add_facts(page, programs);
   add_guarantees(page, host);
   add_identity(page, probe);
-  add_self_test(page, probe);
+  add_self_test(page, probe, host.tier());
   page.line("");
+  const bool less = host.tier() == sandbox::Tier::landlock && probe.error.empty();
   page.text(ready ? "Ready: oncelatch run and exec will confine with all of this."
-                  : "Not ready: oncelatch refuses until what is MISSING or FAILED is put right.");
+            : less
+                ? "Not ready: oncelatch refuses until what is MISSING is put right, or each loss is accepted by name "
+                  "(oncelatch exec --accept-loss NAME)."
+                : "Not ready: oncelatch refuses until what is MISSING or FAILED is put right.");
   fmt::print("{}", page.take());
 }
 

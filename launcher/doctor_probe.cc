@@ -33,46 +33,47 @@ class ScratchWorkspace {
 
 struct ProofRow {
   std::string_view probe;
-  std::string_view layers;
+  std::string_view layers;   // of the full tier
+  std::string_view on_host;  // of the Landlock tier
 };
 
 // Where several are named, each alone refuses; the last ones are of one layer each.
 constexpr ProofRow kProofs[] = {
-    {"write-outside", "mount namespace or landlock"},
-    {"write-root", "mount namespace or landlock"},
-    {"write-system", "read-only mounts or landlock"},
-    {"read-secret", "mount namespace or landlock"},
-    {"pinned-rename", "pinned mounts"},
-    {"unshare", "seccomp or user-namespace limit or no capability"},
-    {"mount", "seccomp or landlock or no capability"},
-    {"unix-socket", "mount namespace"},
-    {"abstract-socket", "network namespace or landlock scope"},
-    {"tcp-socket", "network namespace or landlock ports"},
-    {"udp-socket", "seccomp"},
-    {"tiocsti", "seccomp or inner session"},
-    {"tiocsti-high-bit", "seccomp or inner session"},
-    {"signal-outside", "pid namespace or landlock scope"},
-    {"init-memory", "non-dumpable first process or landlock"},
-    {"ptrace", "seccomp"},
-    {"io-uring", "seccomp"},
-    {"mount-namespace", "mount namespace alone"},
-    {"pid-namespace", "pid namespace alone"},
-    {"network-namespace", "network namespace alone"},
-    {"userns-limit", "user-namespace limit alone"},
-    {"capabilities", "empty capability sets alone"},
-    {"no-new-privileges", "no_new_privs alone"},
-    {"landlock", "landlock alone"},
-    {"landlock-scope", "landlock scope alone"},
-    {"seccomp", "seccomp alone"},
-    {"init-not-dumpable", "non-dumpable first process alone"},
+    {"write-outside", "mount namespace or landlock", "landlock"},
+    {"write-root", "mount namespace or landlock", "landlock"},
+    {"write-system", "read-only mounts or landlock", "landlock"},
+    {"read-secret", "mount namespace or landlock", "landlock"},
+    {"pinned-rename", "pinned mounts", ""},
+    {"unshare", "seccomp or user-namespace limit", "seccomp"},
+    {"mount", "seccomp or landlock or no capability", "seccomp or landlock or no capability"},
+    {"unix-socket", "mount namespace", "seccomp"},
+    {"abstract-socket", "network namespace or landlock scope", "seccomp or landlock scope"},
+    {"tcp-socket", "network namespace or landlock ports", "landlock ports"},
+    {"udp-socket", "", "seccomp"},
+    {"tiocsti", "seccomp or inner session", "seccomp or inner session"},
+    {"tiocsti-high-bit", "seccomp or inner session", "seccomp or inner session"},
+    {"signal-outside", "pid namespace or landlock scope", "landlock scope"},
+    {"init-memory", "non-dumpable first process or landlock", "non-dumpable first process or landlock"},
+    {"ptrace", "seccomp", "seccomp"},
+    {"io-uring", "seccomp", "seccomp"},
+    {"mount-namespace", "mount namespace alone", ""},
+    {"pid-namespace", "pid namespace alone", ""},
+    {"network-namespace", "network namespace alone", ""},
+    {"userns-limit", "user-namespace limit alone", ""},
+    {"capabilities", "empty capability sets alone", "empty capability sets alone"},
+    {"no-new-privileges", "no_new_privs alone", "no_new_privs alone"},
+    {"landlock", "landlock alone", "landlock alone"},
+    {"landlock-scope", "landlock scope alone", "landlock scope alone"},
+    {"seccomp", "seccomp alone", "seccomp alone"},
+    {"init-not-dumpable", "non-dumpable first process alone", "non-dumpable first process alone"},
 };
 
 }  // namespace
 
-std::string_view proved_by(std::string_view probe) {
+std::string_view proved_by(std::string_view probe, sandbox::Tier tier) {
   for (const ProofRow& row : kProofs)
-    if (row.probe == probe) return row.layers;
-  return "the sandbox";
+    if (row.probe == probe) return tier == sandbox::Tier::landlock ? row.on_host : row.layers;
+  return "";
 }
 
 DoctorProbe run_doctor_probe(const sandbox::HostFacts& facts) {
@@ -80,6 +81,7 @@ DoctorProbe run_doctor_probe(const sandbox::HostFacts& facts) {
   DoctorProbe result;
   ScratchWorkspace scratch;
   sandbox::SandboxPlan plan;
+  plan.least_tier = sandbox::Tier::landlock;  // what there is
   plan.workspace = scratch.path();
   if (plan.workspace.empty()) {
     result.error = "no directory could be made in /tmp";

@@ -27,7 +27,7 @@ struct DoctorProbe {
 
 [[nodiscard]] DoctorProbe run_doctor_probe(const sandbox::HostFacts& facts);
 
-// What the failure of one attempt of the self-test shows: "mount namespace or landlock".
-[[nodiscard]] std::string_view proved_by(std::string_view probe);
+// What the failure of one attempt of the self-test shows: "mount namespace or landlock"; empty: not known.
+[[nodiscard]] std::string_view proved_by(std::string_view probe, sandbox::Tier tier);
 
 }  // namespace oncelatch::launcher

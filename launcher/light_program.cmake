@@ -25,6 +25,7 @@ set(ONCELATCH_LIGHT_SOURCES
   launcher/exec/program.cc
   launcher/exec/pump.cc
   launcher/exec/report.cc
+  launcher/exec/requirements.cc
   launcher/exec/runtime.cc
   launcher/exec/streams.cc
   launcher/exec/terminal_keeper.cc

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/untrusted.h"
 #include "sandbox/guarantees.h"
 
 namespace oncelatch::sandbox {
@@ -57,7 +58,7 @@ Status check_name(const std::vector<Guarantee>& given, const std::string& name) 
     if (here < least) nearest = &guarantee;
     least = std::min(least, here);
   }
-  return fail_errno("sandbox", name.substr(0, 64), EINVAL,
+  return fail_errno("command line", escape_for_display(name, 64), EINVAL,
                     nearest == nullptr ? std::string() : "did you mean " + nearest->name + "?",
                     "no guarantee has this name");
 }

@@ -16,6 +16,7 @@
 #include "launcher/exec/explain.h"
 #include "launcher/exec/plan.h"
 #include "launcher/exec/report.h"
+#include "launcher/exec/requirements.h"
 #include "launcher/exec/streams.h"
 #include "launcher/exit_codes.h"
 #include "launcher/session_directory.h"
@@ -154,7 +155,7 @@ class ExecCommand {
 
   Status check_guarantees() {
     std::vector<sandbox::Guarantee> given = sandbox::guarantees(facts_, plan_->sandbox);
-    const std::vector<sandbox::Requirement>& required = sandbox::default_requirements();
+    const std::vector<sandbox::Requirement> required = requirements_of(options_);
     TRY(sandbox::check_required(given, required, options_.accepted_losses, facts_));
     if (!options_.accepted_losses.empty()) plan_->sandbox.least_tier = sandbox::Tier::landlock;
     for (const sandbox::Loss& loss : sandbox::losses(given, required, options_.accepted_losses)) {

@@ -9,6 +9,7 @@
 #include "launcher/exec/origins.h"
 #include "launcher/exec/page.h"
 #include "launcher/exec/plan.h"
+#include "launcher/exec/requirements.h"
 #include "sandbox/guarantees.h"
 #include "sandbox/host_facts.h"
 #include "sandbox/syscall_groups.h"
@@ -40,10 +41,15 @@ std::string joined(const std::vector<std::string>& words) {
 
 class Explanation {
  public:
-  Explanation(const ExecOptions& options, const ExecPlan& plan, const std::vector<std::string>& environment)
-      : options_(options), plan_(plan), inside_(plan.sandbox), origins_(options, plan, environment) {}
+  Explanation(const ExecOptions& options, const ExecPlan& plan, const sandbox::HostFacts& facts,
+              const std::vector<std::string>& environment)
+      : options_(options), plan_(plan), inside_(plan.sandbox), facts_(facts), origins_(options, plan, environment) {}
 
   std::string text() {
+    if (facts_.tier() != sandbox::Tier::full)
+      page_.text(
+          "This machine doesn't give the full tier. Without it nothing is hidden, protected or made up: see the "
+          "guarantees at the end.");
     add_command();
     add_writable();
     add_readable();
@@ -149,29 +155,38 @@ class Explanation {
 
   void add_filter() {
     page_.title("system calls refused, by group (oncelatch why NAME tells of one)");
-    for (const sandbox::SyscallGroup& group : sandbox::syscall_groups({.ptrace = inside_.allow_ptrace}))
+    const sandbox::FilterVariant variant{.ptrace = inside_.allow_ptrace,
+                                         .landlock_tier = facts_.tier() == sandbox::Tier::landlock,
+                                         .host_network = inside_.network == Network::ports};
+    for (const sandbox::SyscallGroup& group : sandbox::syscall_groups(variant))
       if (!group.rules.empty()) page_.row(group.name, group.help);
   }
 
   void add_guarantees() {
-    sandbox::HostFacts facts = sandbox::probe_host();
-    page_.title("guarantees of the " + std::string(tier_name(facts.tier())) + " tier, and the layers that hold each");
-    for (const sandbox::Guarantee& one : sandbox::guarantees(facts, inside_)) {
-      const auto& lost = options_.accepted_losses;
-      bool accepted = std::find(lost.begin(), lost.end(), one.name) != lost.end();
-      page_.row(one.name, one.layers.empty() ? (accepted ? "NOT GIVEN, accepted by --accept-loss" : "not given")
-                                             : joined(one.layers));
+    page_.title("guarantees of the " + std::string(tier_name(facts_.tier())) + " tier, and the layers that hold each");
+    const std::vector<sandbox::Requirement> required = requirements_of(options_);
+    for (const sandbox::Guarantee& one : sandbox::guarantees(facts_, inside_)) {
+      auto needed = std::find_if(required.begin(), required.end(),
+                                 [&](const sandbox::Requirement& each) { return each.name == one.name; });
+      const unsigned layers = needed == required.end() ? 0 : needed->layers;
+      std::string text = one.layers.empty() ? "not given" : joined(one.layers);
+      if (layers != 0) text += "; needs " + std::to_string(layers);
+      if (one.layers.size() < layers) text += is_accepted(one.name) ? ": LOST, by --accept-loss" : ": MISSING";
+      page_.row(one.name, text);
       if (!one.limit.empty()) page_.row("", "limit: " + one.limit);
     }
-    for (const auto& [name, layers] : options_.required)
-      page_.row("--require",
-                shown(name) + ", by at least " + std::to_string(layers) + (layers == 1 ? " layer" : " layers"));
-    if (facts.tier() != sandbox::Tier::full) page_.text("\n" + facts.missing());
+  }
+
+  // Its loss is named by --accept-loss.
+  [[nodiscard]] bool is_accepted(const std::string& name) const {
+    const auto& lost = options_.accepted_losses;
+    return std::find(lost.begin(), lost.end(), name) != lost.end();
   }
 
   const ExecOptions& options_;
   const ExecPlan& plan_;
   const sandbox::SandboxPlan& inside_;
+  const sandbox::HostFacts& facts_;
   Origins origins_;
   Page page_;
 };
@@ -181,10 +196,13 @@ class Explanation {
 int explain_exec(const ExecOptions& options, const std::vector<std::string>& environment) {
   Result<ExecPlan> plan = make_exec_plan(options, environment);
   if (!plan) return report_error(plan.error());
-  std::fputs(Explanation(options, *plan, environment).text().c_str(), stdout);
+  sandbox::HostFacts facts = sandbox::probe_host();
+  std::fputs(Explanation(options, *plan, facts, environment).text().c_str(), stdout);
   std::fflush(stdout);
   for (const std::string& note : plan->notes) std::fprintf(stderr, "oncelatch: note: %s\n", note.c_str());
-  return 0;
+  Status held = sandbox::check_required(sandbox::guarantees(facts, plan->sandbox), requirements_of(options),
+                                        options.accepted_losses, facts);
+  return held ? 0 : report_error(held.error());  // as exec would refuse it
 }
 
 }  // namespace oncelatch::launcher

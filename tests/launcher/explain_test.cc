@@ -74,7 +74,27 @@ TEST_P(Explain, NamesTheRuleOfEverything) {
   EXPECT_THAT(row(text, "none"), HasSubstr("empty network namespace"));
   EXPECT_THAT(row(text, "other-processes"), HasSubstr("registers"));
   EXPECT_THAT(row(text, "write_scope"), HasSubstr("mount namespace, landlock"));
-  EXPECT_THAT(text, AllOf(HasSubstr("accepted by --accept-loss"), HasSubstr("network, by at least 2 layers")));
+  EXPECT_THAT(row(text, "network   "), HasSubstr("needs 2"));
+}
+
+TEST_P(Explain, TellsWhatIsNotHeld) {
+  Output output = scratch.oncelatch({"exec", "--require", "explain", "--explain", "--", "true"});
+  EXPECT_EQ(output.status.shell_code(), 121);
+  EXPECT_THAT(row(output.out, "explain"), HasSubstr("MISSING"));
+  EXPECT_THAT(output.err, HasSubstr("--accept-loss explain"));
+  output = scratch.oncelatch({"exec", "--require", "explain", "--accept-loss", "explain", "--explain", "--", "true"});
+  EXPECT_EQ(output.status.shell_code(), 0) << output.err;
+  EXPECT_THAT(row(output.out, "explain"), HasSubstr("LOST, by --accept-loss"));
+}
+
+// The same words, and nothing is started.
+TEST_P(Explain, RequirementsHoldForExecItself) {
+  EXPECT_EQ(scratch.oncelatch({"exec", "--require", "network:2", "--", "touch", "made"}).status.shell_code(), 0);
+  EXPECT_TRUE(scratch.exists("repository/made"));
+  Output output = scratch.oncelatch({"exec", "--require", "network:3", "--", "touch", "more"});
+  EXPECT_EQ(output.status.shell_code(), 121);
+  EXPECT_FALSE(scratch.exists("repository/more"));
+  EXPECT_EQ(scratch.oncelatch({"exec", "--require", "netwrk", "--", "true"}).status.shell_code(), 122);
 }
 
 TEST_P(Explain, FollowsTheNetwork) {

@@ -217,6 +217,15 @@ TEST(WhyDisagreement, IsToldLoudly) {
   EXPECT_EQ(scratch.oncelatch({"why", "write:file"}).status.shell_code(), 0);
 }
 
+// There the view is the host's own, for which it has no answers.
+TEST(WhyWithoutNamespaces, IsRefused) {
+  Scratch scratch;
+  Output output = scratch.oncelatch_behind(
+      {std::string(ONCELATCH_BINARY_DIR) + "/tests/probes/deny_syscall", "user-namespaces"}, {"why", "/etc/shadow"});
+  EXPECT_EQ(output.status.shell_code(), 121) << output.out;
+  EXPECT_THAT(output.err, HasSubstr("a required guarantee is not available"));
+}
+
 // Outside a sandbox the hidden words do no more than their caller could.
 TEST(Attempt, TellsErrnosOnly) {
   Spawn spawn;
