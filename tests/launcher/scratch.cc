@@ -43,7 +43,8 @@ Scratch::Scratch(uid_t user) : user_(user) {
   }
   if (user_ == ::geteuid()) return;
   // Another user may not be able to reach the build tree.
-  for (const char* name : {"oncelatch", "oncelatch-session", "oncelatch-exec", "oncelatch-narrow", "oncelatch-relay", "kiro-cli"}) {
+  for (const char* name :
+       {"oncelatch", "oncelatch-session", "oncelatch-exec", "oncelatch-narrow", "oncelatch-relay", "kiro-cli"}) {
     fs::copy_file(program(name), path(std::string("bin/") + name));
     ::chmod(path(std::string("bin/") + name).c_str(), 0755);
     give(path(std::string("bin/") + name));
