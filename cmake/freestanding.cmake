@@ -17,7 +17,7 @@ function(add_freestanding_program target name)
   add_executable(${target} ${PROGRAM_SOURCES})
   set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/launcher)
   target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
-  target_compile_options(${target} PRIVATE -O2 -fPIE -fno-exceptions -fno-rtti -fno-threadsafe-statics -fno-builtin-printf
+  target_compile_options(${target} PRIVATE -Os -fPIE -fno-exceptions -fno-rtti -fno-threadsafe-statics -fno-builtin-printf
     -fno-asynchronous-unwind-tables -ffunction-sections -fdata-sections -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0
     -fstack-protector-strong -fstack-clash-protection
     -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wimplicit-fallthrough -Werror

@@ -193,6 +193,9 @@ Result<Confined> enter(PreparedSandbox prepared, const Streams& streams) {
   confined.limit = std::move(limit.read);
   limit.write.reset();
   status.write.reset();
+  // While the exec path makes its namespaces; it waits for the word before it tests itself.
+  TRY(prepared.planted_->plant());
+  if (::write(confined.lifeline.get(), &kPlantedWord, 1) != 1) return fail_errno("sandbox", "lifeline", errno);
   Told told = TRY(listen(status.read.get()));
   if (told.failure) return failure_of(*told.failure);
   if (!told.ready) return fail("sandbox", "start", "the set-up was killed", "check the kernel log for the reason");

@@ -1,5 +1,6 @@
 #include "sandbox/etc_table.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -7,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <string_view>
 
 #include "base/fd.h"
 
@@ -34,7 +36,6 @@ constexpr EtcRow kRows[] = {
     {"/etc/ssl/cert.pem", "certificate authorities, Alpine and others"},
     {"/etc/ssl/openssl.cnf", "OpenSSL refuses to start without it in some builds"},
     {"/etc/ca-certificates", "certificate authorities of the administrator"},
-    {"/etc/ca-certificates.conf", "certificate authorities"},
     {"/etc/pki/tls/certs", "certificate authorities, Fedora"},
     {"/etc/pki/tls/cert.pem", "certificate authorities, Fedora"},
     {"/etc/pki/ca-trust/extracted", "certificate authorities, Fedora"},
@@ -57,6 +58,19 @@ std::string read_small(int fd) {
   return content;
 }
 
+// Debian ships some directories with nothing but a README: each mount costs more than all of that.
+bool is_worth_a_mount(int directory) {
+  DIR* entries = ::fdopendir(::fcntl(directory, F_DUPFD_CLOEXEC, 0));
+  if (entries == nullptr) return true;
+  bool found = false;
+  for (const dirent* entry = ::readdir(entries); entry != nullptr && !found; entry = ::readdir(entries)) {
+    std::string_view name = entry->d_name;
+    found = name != "." && name != ".." && name != "README";
+  }
+  ::closedir(entries);
+  return found;
+}
+
 constexpr int kOpen = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
 
 void add_object(View& view, const char* path, Fd fd) {
@@ -66,6 +80,7 @@ void add_object(View& view, const char* path, Fd fd) {
     view.file(path, read_small(fd.get()));
   } else if (S_ISREG(found.st_mode) || S_ISDIR(found.st_mode)) {
     bool directory = S_ISDIR(found.st_mode);
+    if (directory && !is_worth_a_mount(fd.get())) return;
     view.bind_path(path, path, {.read_only = true, .executable = false, .directory = directory}, Rights::none);
   }
 }

@@ -91,14 +91,16 @@ Identity root_itself(const Owner& owner, const std::string& fault) {
 
 }  // namespace
 
-Identity choose_identity(const std::string& workspace, const std::vector<std::string>& writable, bool own_mounts) {
+Identity choose_identity(const std::string& workspace, const std::vector<std::string>& writable,
+                         IdentityChoice choice) {
   if (::geteuid() != 0) return same(::geteuid(), ::getegid());
   struct stat found {};
   if (::lstat(workspace.c_str(), &found) != 0) return root_itself({}, workspace + ": " + std::strerror(errno));
   Owner owner{found.st_uid, found.st_gid};
   std::uint32_t user = unused_user();
-  std::string fault = own_mounts ? mapping_fault(workspace, writable, {user, user})
-                                 : "owners can't be mapped without mounts of the sandbox's own";
+  std::string fault;
+  if (choice == IdentityChoice::proven) fault = mapping_fault(workspace, writable, {user, user});
+  if (choice == IdentityChoice::on_host) fault = "owners can't be mapped without mounts of the sandbox's own";
   if (fault.empty())
     return {.uid = user, .gid = user, .shown_uid = owner.uid, .shown_gid = owner.gid, .idmapped = true, .loss = {}};
   if (owner.uid == 0) return root_itself(owner, fault);

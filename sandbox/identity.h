@@ -30,9 +30,16 @@ struct Identity {
   std::string loss;  // what this choice gives up, a sentence; empty: nothing
 };
 
+// How a real root's identity is found.
+enum class IdentityChoice {
+  hoped,    // the mapped one, untried: entering fails at the stage "sources" or "identity" where it can't be had
+  proven,   // each is tried
+  on_host,  // for a tier without mounts of its own, so never mapped
+};
+
 // `workspace` and the paths of `writable` exist and will be mounted writable (a directory on the same filesystem does
-// for what isn't made yet). Anybody but root stays who they are. `own_mounts` is false in a tier without namespaces.
+// for what isn't made yet). Anybody but root stays who they are.
 [[nodiscard]] Identity choose_identity(const std::string& workspace, const std::vector<std::string>& writable = {},
-                                       bool own_mounts = true);
+                                       IdentityChoice choice = IdentityChoice::proven);
 
 }  // namespace oncelatch::sandbox

@@ -57,7 +57,7 @@ constexpr int kMostLookedAt = 4096;  // entries of a place
 constexpr std::time_t kYoung = 60;   // seconds in which the socket is surely there
 
 void remove_targets(const std::string& directory) {
-  for (const char* name : {"/secret", "/socket"}) ::unlink((directory + name).c_str());
+  for (const char* name : {"/secret", "/socket", "/socket~"}) ::unlink((directory + name).c_str());
   if (::rmdir(directory.c_str()) == 0) return;
   ::unlink((directory + "/written").c_str());  // an attempt succeeded
   ::rmdir(directory.c_str());
@@ -148,7 +148,7 @@ Result<std::unique_ptr<Planted>> Planted::make(uid_t uid, gid_t gid, const std::
   std::unique_ptr<Planted> planted(new Planted);
   std::string name = TRY(random_name());
   std::string here = beside + "/probe";
-  bool fits = here.size() + sizeof "/socket" < sizeof sockaddr_un{}.sun_path;
+  bool fits = here.size() + sizeof "/socket~" < sizeof sockaddr_un{}.sun_path;
   if (!beside.empty() && uid == ::geteuid() && fits && !shown(beside, visible) && ::mkdir(here.c_str(), 0700) == 0) {
     planted->directory_ = here;
   } else {
@@ -157,14 +157,23 @@ Result<std::unique_ptr<Planted>> Planted::make(uid_t uid, gid_t gid, const std::
   unsigned port = 0;
   if (Result<Fd> listener = listen_on_loopback(port); listener) planted->tcp_listener_ = std::move(*listener);
   planted->abstract_name_ = name + "-" + std::to_string(port);  // 0: this machine has no loopback to try
-  TRY(plant_secret(planted->directory_ + "/secret", uid, gid));
-  planted->path_listener_ = TRY(listen_at(planted->directory_ + "/socket", false));
-  planted->abstract_listener_ = TRY(listen_at(planted->abstract_name_, true));
-  bool root = ::geteuid() == 0;
-  if (root && (::chown((planted->directory_ + "/socket").c_str(), uid, gid) != 0 ||
-               ::chown(planted->directory_.c_str(), uid, gid) != 0))
-    return fail_errno("sandbox", planted->directory_, errno);
+  planted->uid_ = uid;
+  planted->gid_ = gid;
   return planted;
+}
+
+Status Planted::plant() {
+  TRY(plant_secret(directory_ + "/secret", uid_, gid_));
+  // Under its name only once somebody listens: else it looks abandoned.
+  const std::string socket = directory_ + "/socket";
+  path_listener_ = TRY(listen_at(socket + "~", false));
+  if (::rename((socket + "~").c_str(), socket.c_str()) != 0) return fail_errno("sandbox", socket, errno);
+  abstract_listener_ = TRY(listen_at(abstract_name_, true));
+  bool root = ::geteuid() == 0;
+  if (root &&
+      (::chown((directory_ + "/socket").c_str(), uid_, gid_) != 0 || ::chown(directory_.c_str(), uid_, gid_) != 0))
+    return fail_errno("sandbox", directory_, errno);
+  return {};
 }
 
 Planted::~Planted() {

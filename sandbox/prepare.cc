@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <optional>
 
 #include "sandbox/enter.h"
 #include "sandbox/host_view.h"
@@ -83,16 +84,17 @@ Result<PreparedSandbox> prepare(const SandboxPlan& plan, const VerifiedArtifact&
   TRY(check_plan(plan));
   TRY(check_program(plan, artifact));
   const bool on_host = facts.tier() == Tier::landlock;
-  ViewBuilder builder(plan);
-  HostView host(plan);
-  TRY(on_host ? host.build() : builder.build());
-  std::vector<ViewEntry> entries = TRY(on_host ? host.entries() : builder.entries());
-  Sources& sources = on_host ? host.sources : builder.sources;
+  std::optional<ViewBuilder> builder;
+  std::optional<HostView> host;
+  on_host ? (void)host.emplace(plan) : (void)builder.emplace(plan);
+  TRY(on_host ? host->build() : builder->build());
+  std::vector<ViewEntry> entries = TRY(on_host ? host->entries() : builder->entries());
+  Sources& sources = on_host ? host->sources : builder->sources;
   PreparedSandbox prepared;
   const std::string session = plan.home.substr(0, plan.home.empty() ? 0 : plan.home.rfind('/'));
-  prepared.planted_ = TRY(Planted::make(plan.uid, plan.gid, session, on_host ? host.visible() : builder.visible()));
-  PlanFields fields = fields_of(on_host ? host.plan() : plan, facts, *prepared.planted_, artifact.is_script());
-  if (on_host) host.adjust(fields);
+  prepared.planted_ = TRY(Planted::make(plan.uid, plan.gid, session, on_host ? host->visible() : builder->visible()));
+  PlanFields fields = fields_of(on_host ? host->plan() : plan, facts, *prepared.planted_, artifact.is_script());
+  if (on_host) host->adjust(fields);
   prepared.group_ = group_for(plan);
   divide_limits(fields, plan, facts, prepared.group_);
   fields.entries = std::move(entries);

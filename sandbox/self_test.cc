@@ -269,9 +269,19 @@ const char* attempt_all(const Probe (&probes)[Count], const Context& context, St
   return succeeded;
 }
 
+// Attempts on what isn't there yet would prove nothing.
+Outcome wait_for_targets() {
+  char word = 0;
+  long got = sys::call(__NR_read, kLifelineDescriptor, &word, 1);
+  while (got == -EINTR) got = sys::call(__NR_read, kLifelineDescriptor, &word, 1);
+  if (got != 1 || word != kPlantedWord) return failed(got < 0 ? got : -EPIPE, "targets");
+  return {};
+}
+
 }  // namespace
 
 Outcome test_self(Context& context) {
+  if (Outcome outcome = wait_for_targets(); outcome.error != 0) return outcome;
   StatusRecord records[kMostRecords];
   unsigned made = 0;
   const char* succeeded = has(*context.plan, kPlanLandlockTier) ? attempt_all(kProbesOnHost, context, records, made)

@@ -14,6 +14,7 @@ namespace oncelatch::sandbox {
 inline constexpr int kPlanDescriptor = 3;      // sealed memfd with the plan
 inline constexpr int kStatusDescriptor = 4;    // pipe, write end
 inline constexpr int kLifelineDescriptor = 5;  // pipe, read end; hang-up ends everything
+inline constexpr char kPlantedWord = 'p';      // over the lifeline, once: what the self-test must not reach is there
 inline constexpr int kLimitDescriptor = 6;    // pipe, write end: the first process inside tells which limit it enforced
 inline constexpr int kMemoryDescriptor = 7;   // eventfd: readable once the control group ran out of memory
 inline constexpr int kProgramDescriptor = 8;  // the verified file

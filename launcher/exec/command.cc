@@ -29,6 +29,7 @@ namespace oncelatch::launcher {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using sandbox::IdentityChoice;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kGrace{2500};  // from asking the command to end to ending it
@@ -130,27 +131,48 @@ class ExecCommand {
  private:
   Status start_and_wait() {
     if (!options_.report.empty()) report_file_ = TRY(ExecReportFile::open(options_.report));
-    plan_.emplace(TRY(make_exec_plan(options_, environment_)));
-    report_.plan = &*plan_;
     // The quick look costs nothing; that namespaces can be had is then proved by entering.
     facts_ = sandbox::probe_host(options_.accepted_losses.empty() ? sandbox::Probing::quick : sandbox::Probing::full);
     report_.facts = &facts_;
-    Status held = check_guarantees();
-    if (!held) return held;
-    if (facts_.tier() == sandbox::Tier::landlock) TRY(move_to_host());
-    VerifiedArtifact program = TRY(verify::open_program(plan_->program));
-    sandbox::PreparedSandbox prepared = TRY(sandbox::prepare(plan_->sandbox, program, facts_));
+    bool on_host = facts_.tier() == sandbox::Tier::landlock;
+    TRY(plan(on_host ? IdentityChoice::on_host : IdentityChoice::hoped));
+    if (on_host) TRY(move_to_host());
     ExecStreams streams = TRY(ExecStreams::open(plan_->profile.runner_commands));
-    for (const std::string& note : plan_->notes) std::fprintf(stderr, "oncelatch: note: %s\n", note.c_str());
-    Result<sandbox::Confined> entered = sandbox::enter(std::move(prepared), streams.inside());
+    Result<sandbox::Confined> entered = enter(streams);
     if (!entered) return explain_refusal(entered.error());
     sandbox::Confined confined = std::move(*entered);
+    for (const std::string& note : plan_->notes) std::fprintf(stderr, "oncelatch: note: %s\n", note.c_str());
     self_test_ = confined.self_test;
     report_.self_test = &self_test_;
     Session session(std::move(confined), std::move(streams), plan_->seconds);
     ExitStatus status = TRY(session.wait());
     judge(status, session);
     return {};
+  }
+
+  Status plan(IdentityChoice choice) {
+    plan_.emplace(TRY(make_exec_plan(options_, environment_, choice)));
+    report_.plan = &*plan_;
+    return check_guarantees();
+  }
+
+  Result<sandbox::Confined> enter(const ExecStreams& streams) {
+    Result<sandbox::Confined> entered = enter_once(streams);
+    if (entered || !identity_failed(entered.error())) return entered;
+    TRY(plan(IdentityChoice::proven));
+    return enter_once(streams);
+  }
+
+  Result<sandbox::Confined> enter_once(const ExecStreams& streams) {
+    VerifiedArtifact program = TRY(verify::open_program(plan_->program));
+    sandbox::PreparedSandbox prepared = TRY(sandbox::prepare(plan_->sandbox, program, facts_));
+    return sandbox::enter(std::move(prepared), streams.inside());
+  }
+
+  // The identity that was hoped for can't be had: nothing was started.
+  [[nodiscard]] bool identity_failed(const Error& error) const {
+    bool stage = error.object.rfind("sources: ", 0) == 0 || error.object.rfind("identity: ", 0) == 0;
+    return plan_->sandbox.idmapped && stage;
   }
 
   Status check_guarantees() {

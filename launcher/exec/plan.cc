@@ -29,8 +29,8 @@ std::string shown(const std::string& text) {
 
 class PlanMaker {
  public:
-  PlanMaker(const ExecOptions& options, const std::vector<std::string>& environment)
-      : options_(options), environment_(environment), sandbox_(plan_.sandbox) {}
+  PlanMaker(const ExecOptions& options, const std::vector<std::string>& environment, sandbox::IdentityChoice choice)
+      : options_(options), environment_(environment), choice_(choice), sandbox_(plan_.sandbox) {}
 
   Result<ExecPlan> make() {
     TRY(choose_profile());
@@ -187,7 +187,7 @@ class PlanMaker {
     std::vector<std::string> writable;
     for (const sandbox::Bind& bind : sandbox_.binds)
       if (bind.access == sandbox::Access::read_write) writable.push_back(bind.source);
-    sandbox::Identity identity = sandbox::choose_identity(sandbox_.workspace, writable);
+    sandbox::Identity identity = sandbox::choose_identity(sandbox_.workspace, writable, choice_);
     sandbox_.uid = identity.uid;
     sandbox_.gid = identity.gid;
     sandbox_.shown_uid = identity.shown_uid;
@@ -252,6 +252,7 @@ class PlanMaker {
 
   const ExecOptions& options_;
   const std::vector<std::string>& environment_;
+  sandbox::IdentityChoice choice_;
   ExecPlan plan_;
   sandbox::SandboxPlan& sandbox_;
   std::string home_;
@@ -263,8 +264,9 @@ class PlanMaker {
 
 }  // namespace
 
-Result<ExecPlan> make_exec_plan(const ExecOptions& options, const std::vector<std::string>& environment) {
-  return PlanMaker(options, environment).make();
+Result<ExecPlan> make_exec_plan(const ExecOptions& options, const std::vector<std::string>& environment,
+                                sandbox::IdentityChoice choice) {
+  return PlanMaker(options, environment, choice).make();
 }
 
 }  // namespace oncelatch::launcher

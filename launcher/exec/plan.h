@@ -14,6 +14,7 @@
 #include "launcher/exec/options.h"
 #include "launcher/exec/profile.h"
 #include "launcher/exec/workspace.h"
+#include "sandbox/identity.h"
 #include "sandbox/plan.h"
 
 namespace oncelatch::launcher {
@@ -30,6 +31,7 @@ struct ExecPlan {
   std::vector<std::string> losses;      // guarantees that were given up
 };
 
-[[nodiscard]] Result<ExecPlan> make_exec_plan(const ExecOptions& options, const std::vector<std::string>& environment);
+[[nodiscard]] Result<ExecPlan> make_exec_plan(const ExecOptions& options, const std::vector<std::string>& environment,
+                                              sandbox::IdentityChoice choice = sandbox::IdentityChoice::proven);
 
 }  // namespace oncelatch::launcher

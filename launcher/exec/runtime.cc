@@ -2,6 +2,7 @@
 // libc.a and of libstdc++ with nothing but plain functions (trees, clocks); there are no exceptions to throw.
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -18,16 +19,38 @@ constexpr int kFault = 125;
 
 }  // namespace
 
+namespace {
+
+// What a short run needs lies in one piece, which is never given back: the C library's own way takes and returns pages,
+// and each of them costs more than the allocation.
+constexpr std::size_t kArena = std::size_t{1} << 20;
+alignas(64) char arena[kArena];
+std::size_t arena_used = 0;
+
+bool in_arena(const void* memory) {
+  auto address = reinterpret_cast<std::uintptr_t>(memory);
+  auto first = reinterpret_cast<std::uintptr_t>(arena);
+  return address - first < kArena;
+}
+
+}  // namespace
+
 void* operator new(std::size_t size) {
-  void* memory = std::malloc(size != 0 ? size : 1);
+  std::size_t rounded = (size + 15) & ~std::size_t{15};
+  if (rounded >= size && rounded <= kArena - arena_used) {
+    void* memory = arena + arena_used;
+    arena_used += rounded;
+    return memory;
+  }
+  void* memory = std::malloc(size);
   if (memory == nullptr) end("out of memory");
   return memory;
 }
 void operator delete(void* memory) noexcept {
-  std::free(memory);
+  if (!in_arena(memory)) std::free(memory);
 }
 void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
+  operator delete(memory);
 }
 
 extern "C" {

@@ -4,7 +4,6 @@
 #include <pty.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -18,6 +17,8 @@ namespace oncelatch::launcher {
 
 namespace {
 
+constexpr dev_t kNullDevice = 0x103;  // major 1, minor 3
+
 enum class Kind { closed, null, pipe, terminal, other };
 
 Kind kind_of(int fd) {
@@ -25,7 +26,7 @@ Kind kind_of(int fd) {
   if (::fstat(fd, &info) != 0) return Kind::closed;
   if (::isatty(fd) == 1) return Kind::terminal;
   if (S_ISFIFO(info.st_mode)) return Kind::pipe;
-  if (S_ISCHR(info.st_mode) && info.st_rdev == makedev(1, 3)) return Kind::null;
+  if (S_ISCHR(info.st_mode) && info.st_rdev == kNullDevice) return Kind::null;
   return Kind::other;
 }
 

@@ -345,7 +345,7 @@ TEST_P(Mapped, ATierWithoutMountsHasNoMappedOwners) {
   Identity mapped = choose_identity(lab.workspace(), {lab.outside()});
   EXPECT_TRUE(mapped.idmapped) << mapped.loss;
   EXPECT_EQ(mapped.shown_uid, GetParam());
-  Identity plain = choose_identity(lab.workspace(), {}, false);
+  Identity plain = choose_identity(lab.workspace(), {}, IdentityChoice::on_host);
   EXPECT_FALSE(plain.idmapped);
   EXPECT_EQ(plain.uid, GetParam());
   EXPECT_EQ(plain.shown_uid, plain.uid);

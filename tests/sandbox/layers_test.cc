@@ -45,7 +45,7 @@ std::vector<LayerRow> layers() {
         {"read={outside}/secret", {"ENOENT"}},
         {"write=/usr/new", {"EROFS"}},
         {"abstract={abstract}", {"ECONNREFUSED"}},
-        {"tcp=80", {"ECONNREFUSED"}},
+        {"tcp=80", {"ENETUNREACH"}},
         {"mount=/tmp", kByFilter},
         {"signal={bystander}", {"ESRCH"}}}},
       {"seccomp",

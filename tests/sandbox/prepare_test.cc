@@ -187,6 +187,7 @@ TEST(PlantedTargets, LieBesideTheHomeWhereTheSandboxedUserCouldReachThem) {
     Result<std::unique_ptr<Planted>> planted = Planted::make(own, ::getegid(), session, {});
     ASSERT_TRUE(planted) << planted.error().message();
     EXPECT_EQ((*planted)->directory(), session + "/probe");
+    EXPECT_TRUE((*planted)->plant());
     EXPECT_EQ(::access((session + "/probe/secret").c_str(), F_OK), 0);
   }
   EXPECT_NE(::access((session + "/probe").c_str(), F_OK), 0) << "removed with its owner";
@@ -207,6 +208,8 @@ TEST(PlantedTargets, CanBeReadByTheSandboxedUserOutside) {
   constexpr uid_t kUser = 0x78001234;
   Result<std::unique_ptr<Planted>> planted = Planted::make(kUser, kUser, {}, {});
   ASSERT_TRUE(planted) << planted.error().message();
+  Status there = (*planted)->plant();
+  ASSERT_TRUE(there) << there.error().message();
   std::string secret = (*planted)->directory() + "/secret";
   pid_t child = ::fork();
   if (child == 0) {
