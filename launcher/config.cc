@@ -11,6 +11,7 @@
 #include "base/untrusted.h"
 #include "base/yaml.h"
 #include "launcher/environment.h"
+#include "launcher/exec/options.h"
 #include "launcher/exec/workspace.h"
 #include "launcher/own_file.h"
 #include "launcher/session_directory.h"
@@ -110,12 +111,22 @@ Result<LaunchConfig> resolve_config(const RunOptions& options, std::vector<std::
   config.program = TRY(find_program(*config.agent, options, config.environment));
   struct stat git {};
   config.git_is_file = ::lstat((config.workspace + "/.git").c_str(), &git) == 0 && S_ISREG(git.st_mode);
+  // The same words as exec's.
+  ExecOptions network = TRY(parse_exec_options({"--net", options.network, "--", "agent"}));
+  config.network = *network.network;
+  config.ports = network.ports;
+  TRY(set_identity(config, sandbox::IdentityChoice::proven));
+  return config;
+}
+
+Status set_identity(LaunchConfig& config, sandbox::IdentityChoice choice) {
   SessionRoot root = TRY(SessionRoot::open(config.environment));
-  config.identity = sandbox::choose_identity(config.workspace, {root.path()});
+  config.on_host = choice == sandbox::IdentityChoice::on_host;
+  config.identity = sandbox::choose_identity(config.workspace, {root.path()}, choice);
   // Mapped, a source's own owner is the one inside.
   config.uid = config.identity.idmapped ? ::geteuid() : config.identity.uid;
   config.gid = config.identity.idmapped ? ::getegid() : config.identity.gid;
-  return config;
+  return {};
 }
 
 }  // namespace oncelatch::launcher

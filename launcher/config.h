@@ -16,6 +16,7 @@
 #include "launcher/options.h"
 #include "policy/rules.h"
 #include "sandbox/identity.h"
+#include "sandbox/plan.h"
 
 namespace oncelatch::launcher {
 
@@ -27,7 +28,10 @@ struct LaunchConfig {
   std::string program;    // the agent's program file as named or found in PATH
   policy::Rules rules;
   std::vector<std::string> environment;  // the caller's
-  bool git_is_file = false;    // the workspace's .git is a file (linked worktree, submodule): it names where git looks
+  bool git_is_file = false;  // the workspace's .git is a file (linked worktree, submodule): it names where git looks
+  sandbox::Network network = sandbox::Network::ports;
+  std::vector<std::uint16_t> ports;
+  bool on_host = false;        // the Landlock tier: no mounts of its own
   sandbox::Identity identity;  // whom the confined processes run as
   uid_t uid = 0;               // owner of what is made for them: the home, the recorder
   gid_t gid = 0;
@@ -37,6 +41,9 @@ struct LaunchConfig {
 // change it.
 [[nodiscard]] Status check_outside_workspace(const LaunchConfig& config, const std::string& path,
                                              const std::string& what, const std::string& try_next);
+
+// Chooses identity, uid and gid for the tier.
+[[nodiscard]] Status set_identity(LaunchConfig& config, sandbox::IdentityChoice choice);
 
 [[nodiscard]] Result<LaunchConfig> resolve_config(const RunOptions& options, std::vector<std::string> environment);
 

@@ -60,9 +60,19 @@ void add_facts(Page& page, const std::vector<sandbox::Fact>& facts) {
   }
 }
 
-void add_guarantees(Page& page, const sandbox::HostFacts& host) {
+// As exec asks for it, under the identity that was found.
+sandbox::SandboxPlan usual_plan(const DoctorProbe& probe) {
+  sandbox::SandboxPlan plan;
+  plan.uid = probe.identity.uid;
+  plan.gid = probe.identity.gid;
+  plan.idmapped = probe.identity.idmapped;
+  plan.limits.memory = 1;
+  return plan;
+}
+
+void add_guarantees(Page& page, const sandbox::HostFacts& host, const DoctorProbe& probe) {
   page.title(fmt::format("guarantees of the {} tier, and the layers that hold each", sandbox::tier_name(host.tier())));
-  for (const sandbox::Guarantee& one : sandbox::guarantees(host, plan_of_guarantees())) {
+  for (const sandbox::Guarantee& one : sandbox::guarantees(host, usual_plan(probe))) {
     std::string layers;
     for (const std::string& layer : one.layers) layers += (layers.empty() ? "" : ", ") + layer;
     page.row(one.name, layers.empty() ? "not given" : layers);
@@ -114,7 +124,7 @@ void print_json(const sandbox::HostFacts& host, const std::vector<sandbox::Fact>
                 bool ready) {
   sandbox::HostFacts all = host;
   all.facts.insert(all.facts.end(), programs.begin(), programs.end());
-  Json body = host_facts_body(all);
+  Json body = host_facts_body(all, usual_plan(probe));
   body["tier"] = sandbox::tier_name(host.tier());
   body["ready"] = ready;
   body["identity"] = {{"uid", probe.identity.uid},
@@ -136,7 +146,7 @@ void print_page(const sandbox::HostFacts& host, const std::vector<sandbox::Fact>
   page.title("what there is");
   add_facts(page, host.facts);
   add_facts(page, programs);
-  add_guarantees(page, host);
+  add_guarantees(page, host, probe);
   add_identity(page, probe);
   add_self_test(page, probe, host.tier());
   page.line("");

@@ -71,6 +71,11 @@ Status make_home(int session, const LaunchConfig& config) {
   return give_to(home.get(), config, "home");
 }
 
+Status make_temporary(int session, const LaunchConfig& config) {
+  Fd made = TRY(make_directory(session, "tmp", 0700));
+  return give_to(made.get(), config, "tmp");
+}
+
 Result<Fd> make_recorder(int session, const LaunchConfig& config) {
   Fd made = TRY(open_beneath(session, "record.jsonl", O_RDWR | O_CREAT | O_EXCL, 0600));
   if (::fchmod(made.get(), 0600) != 0) return fail_errno("recorder", "record.jsonl", errno, {}, "chmod");

@@ -16,6 +16,8 @@ namespace oncelatch::launcher {
 
 // Makes home/ with the agent's empty skeleton and .gitconfig, owned by config.uid.
 [[nodiscard]] Status make_home(int session, const LaunchConfig& config);
+// Makes tmp/, the agent's /tmp where there is no mount of its own, owned by config.uid.
+[[nodiscard]] Status make_temporary(int session, const LaunchConfig& config);
 // Makes the recorder file, 0600, owned by config.uid, and opens it for reading.
 [[nodiscard]] Result<Fd> make_recorder(int session, const LaunchConfig& config);
 // ".gitconfig" with the caller's user.name and user.email (from the global configuration, never the repository's) and

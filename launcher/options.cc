@@ -46,6 +46,11 @@ void add_run(CLI::App& app, ParsedCommand& parsed) {
                 "Nobody is there: what policy leaves open is declined; exit code 120");
   must_have_text(run->add_option("--report", parsed.run.report, "Write a JSON report of the whole run to this file"));
   must_have_text(run->add_option("--events", parsed.run.events, "Write JSON lines as things happen: a file, or fd:N"));
+  must_have_text(run->add_option("--net", parsed.run.network,
+                                 "none, loopback, or ports:443,… of the host's network (default: ports:443)"));
+  run->add_option("--accept-loss", parsed.run.accepted_losses,
+                  "Go on although this machine can't give that guarantee; may be repeated")
+      ->allow_extra_args(false);
   run->footer("Arguments after -- go to the agent. Detach with C-] d, come back with: oncelatch attach");
   run->callback([&parsed] { parsed.command = Command::run; });
 }

@@ -33,9 +33,11 @@ struct RunOptions {
   std::string workspace;  // empty: the current directory
   std::string policy;     // empty: no rules, everything is asked
   bool unattended = false;
-  std::string report;                  // file for the JSON report
-  std::string events;                  // file for JSON lines, or fd:N
-  std::vector<std::string> arguments;  // after "--", for the agent
+  std::string network = "ports:443";         // none, loopback or ports:…
+  std::vector<std::string> accepted_losses;  // guarantees that may be missing
+  std::string report;                        // file for the JSON report
+  std::string events;                        // file for JSON lines, or fd:N
+  std::vector<std::string> arguments;        // after "--", for the agent
 };
 
 struct ParsedCommand {

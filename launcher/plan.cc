@@ -54,8 +54,12 @@ LaunchPlan make_plan(const LaunchConfig& config, const std::string& session_path
   inside.argv.insert(inside.argv.end(), config.options.arguments.begin(), config.options.arguments.end());
   inside.environment = agent_environment(config.environment, *config.agent,
                                          {kHomeInside, kRecorderInside, kProgramsInside, config.workspace});
-  inside.network = sandbox::Network::ports;
-  inside.connect_ports = {443};
+  inside.network = config.network;
+  inside.connect_ports = config.ports;
+  if (config.on_host) {
+    inside.least_tier = sandbox::Tier::landlock;
+    inside.binds.push_back({session_path + "/tmp", "/tmp", sandbox::Access::read_write, false, true});
+  }
   inside.uid = config.identity.uid;
   inside.gid = config.identity.gid;
   inside.shown_uid = config.identity.shown_uid;

@@ -20,11 +20,13 @@
 #include "launcher/channel.h"
 #include "launcher/errors.h"
 #include "launcher/exit_codes.h"
+#include "launcher/plan.h"
 #include "launcher/progress.h"
 #include "launcher/report.h"
 #include "launcher/session_directory.h"
 #include "launcher/supervisor.h"
 #include "sandbox/enter.h"
+#include "sandbox/guarantees.h"
 #include "verify/verify_file.h"
 
 namespace oncelatch::launcher {
@@ -46,6 +48,18 @@ Status check_own_places(const LaunchConfig& config) {
                                  "pin it with --sha256 HEX, or install it outside");
 }
 
+Status check_guarantees(const LaunchConfig& config, const sandbox::HostFacts& facts, const std::string& program) {
+  const std::vector<sandbox::Guarantee> given =
+      sandbox::guarantees(facts, make_plan(config, "/session", program).sandbox);
+  const std::vector<sandbox::Requirement>& required = sandbox::default_requirements();
+  const std::vector<std::string>& accepted = config.options.accepted_losses;
+  TRY(sandbox::check_required(given, required, accepted, facts));
+  for (const sandbox::Loss& loss : sandbox::losses(given, required, accepted))
+    fmt::print(stderr, "oncelatch: accepted loss {}: {}\n", loss.name, loss.gives_up);
+  if (!config.identity.loss.empty()) fmt::print(stderr, "oncelatch: note: {}\n", config.identity.loss);
+  return {};
+}
+
 // Everything that can refuse the launch without leaving a trace.
 Result<SupervisorSetup> check_everything(const RunOptions& options, std::vector<std::string> environment) {
   LaunchConfig config = TRY(resolve_config(options, std::move(environment)));
@@ -54,10 +68,10 @@ Result<SupervisorSetup> check_everything(const RunOptions& options, std::vector<
   VerifiedArtifact artifact = TRY(verify::verify_file(config.program, pinned));
   (void)TRY(elicitation::find_tmux());
   TRY(check_own_places(config));
-  sandbox::HostFacts facts = sandbox::probe_host(sandbox::Probing::quick);
-  if (facts.tier() != sandbox::Tier::full) {
-    return Failure(Error{"sandbox", "this machine", facts.missing(), "oncelatch doctor shows every check", ENOTSUP});
-  }
+  sandbox::HostFacts facts =
+      sandbox::probe_host(options.accepted_losses.empty() ? sandbox::Probing::quick : sandbox::Probing::full);
+  if (facts.tier() == sandbox::Tier::landlock) TRY(set_identity(config, sandbox::IdentityChoice::on_host));
+  TRY(check_guarantees(config, facts, artifact.path()));
   Result<ReportTarget> report =
       options.report.empty() ? Result<ReportTarget>(ReportTarget()) : ReportTarget::open(options.report);
   if (!report) return Failure(report.error());

@@ -3,20 +3,24 @@
 #include <unistd.h>
 
 #include "base/untrusted.h"
+#include "launcher/plan.h"
 #include "sandbox/guarantees.h"
 
 namespace oncelatch::launcher {
 
-sandbox::SandboxPlan plan_of_guarantees() {
-  sandbox::SandboxPlan plan;
-  plan.uid = ::geteuid();
-  plan.network = sandbox::Network::ports;
-  return plan;
+namespace {
+
+Json network_body(const LaunchConfig& config) {
+  if (config.network == sandbox::Network::none) return {{"mode", "none"}};
+  if (config.network == sandbox::Network::loopback) return {{"mode", "loopback"}};
+  return {{"mode", "ports"}, {"tcp_connect_ports", config.ports}, {"open", "UDP, and any host on these ports"}};
 }
 
-Json host_facts_body(const sandbox::HostFacts& facts) {
+}  // namespace
+
+Json host_facts_body(const sandbox::HostFacts& facts, const sandbox::SandboxPlan& plan) {
   Json guarantees = Json::array();
-  for (const sandbox::Guarantee& one : sandbox::guarantees(facts, plan_of_guarantees())) {
+  for (const sandbox::Guarantee& one : sandbox::guarantees(facts, plan)) {
     guarantees.push_back({{"name", one.name}, {"layers", one.layers}, {"limit", one.limit}});
   }
   Json list = Json::array();
@@ -47,11 +51,12 @@ Json session_start_body(const LaunchConfig& config, const VerifiedArtifact& arti
           {"arguments", arguments},
           {"policy", {{"path", escape_for_display(config.options.policy, 400)}, {"sha256", policy_sha256}}},
           {"unattended", config.options.unattended},
-          {"network", {{"host", true}, {"tcp_connect_ports", {443}}, {"open", "UDP, and any host on TCP 443"}}},
+          {"network", network_body(config)},
+          {"accepted_losses", config.options.accepted_losses},
           {"caller_uid", ::getuid()},
           {"confined_uid", config.identity.uid},
           {"identity_loss", config.identity.loss},
-          {"sandbox", host_facts_body(facts)}};
+          {"sandbox", host_facts_body(facts, make_plan(config, "/session", artifact.path()).sandbox)}};
 }
 
 Json self_test_body(const std::vector<sandbox::SelfTestResult>& results) {

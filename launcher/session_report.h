@@ -19,8 +19,7 @@ namespace oncelatch::launcher {
 [[nodiscard]] Json session_start_body(const LaunchConfig& config, const VerifiedArtifact& artifact,
                                       const sandbox::HostFacts& facts, const std::string& policy_sha256);
 [[nodiscard]] Json self_test_body(const std::vector<sandbox::SelfTestResult>& results);
-// What run asks for, as far as guarantees depend on it.
-[[nodiscard]] sandbox::SandboxPlan plan_of_guarantees();
-[[nodiscard]] Json host_facts_body(const sandbox::HostFacts& facts);
+// Guarantees as they are for this plan.
+[[nodiscard]] Json host_facts_body(const sandbox::HostFacts& facts, const sandbox::SandboxPlan& plan);
 
 }  // namespace oncelatch::launcher

@@ -91,6 +91,7 @@ class Supervisor {
   Status make_files() {
     TRY(make_home(setup_.session.fd(), setup_.config));
     recorder_ = TRY(make_recorder(setup_.session.fd(), setup_.config));
+    if (setup_.config.on_host) TRY(make_temporary(setup_.session.fd(), setup_.config));
     broker_.emplace(TRY(approvals::Broker::listen(setup_.session.fd(), "approvals.sock", setup_.session.id(), clock_)));
     return {};
   }
@@ -141,10 +142,20 @@ class Supervisor {
   Status enter_sandbox() {
     LaunchPlan plan = make_plan(setup_.config, setup_.session.path(), setup_.artifact.path());
     sandbox::PreparedSandbox prepared = TRY(sandbox::prepare(plan.sandbox, setup_.artifact, setup_.facts));
-    confined_.emplace(TRY(sandbox::enter(std::move(prepared), {.terminal = terminal_->slave()})));
+    Result<sandbox::Confined> entered = sandbox::enter(std::move(prepared), {.terminal = terminal_->slave()});
+    if (!entered) return explain_refusal(entered.error(), plan.sandbox);
+    confined_.emplace(std::move(*entered));
     TRY(log_->append("self_test", self_test_body(confined_->self_test)));
     events_.emit("session_started", {{"session", setup_.session.id()}, {"workspace", setup_.config.workspace}});
     return {};
+  }
+
+  // The machine gave less than the quick look had promised: the whole truth, with what could be accepted.
+  static Status explain_refusal(const Error& error, const sandbox::SandboxPlan& plan) {
+    if (error.errno_value != ENOTSUP) return Failure(error);
+    sandbox::HostFacts facts = sandbox::probe_host(sandbox::Probing::full);
+    TRY(sandbox::check_required(sandbox::guarantees(facts, plan), sandbox::default_requirements(), {}, facts));
+    return Failure(error);
   }
 
   // From here on hostile bytes are read: the supervisor keeps what it needs for them, and for the end, only.

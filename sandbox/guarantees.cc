@@ -76,9 +76,9 @@ std::vector<Guarantee> full_tier(const SandboxPlan& plan) {
       {"domain_allowlist", {}, "no rule by host name"},
       host_sockets(plan),
       processes(plan),
-      {"terminal", {"inner terminal and session", "seccomp"}, "what the program prints isn't filtered here"},
+      {"terminal", {"inner terminal and session", "seccomp"}, "what the program prints is the launcher's to filter"},
       limits(plan),
-      {"explain", {}, "refusals show as errno only"},
+      {"explain", {"the plan's answer", "a live attempt"}, "for what is asked; refusals aren't listed as they happen"},
   };
 }
 

@@ -1,0 +1,67 @@
+// Sessions on a machine without user namespaces (an outer filter refuses them): refused until each loss is accepted by
+// name; then the agent works, and what the tier still promises holds.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "tests/launcher/scratch.h"
+
+namespace oncelatch::test {
+namespace {
+
+const std::vector<std::string> kFront = {std::string(ONCELATCH_BINARY_DIR) + "/tests/probes/deny_syscall",
+                                         "user-namespaces"};
+const std::vector<std::string> kLosses = {"--accept-loss", "deny_inside", "--accept-loss", "write_scope",
+                                          "--accept-loss", "read_scope",  "--accept-loss", "processes"};
+
+class LowerTier : public ::testing::TestWithParam<uid_t> {};
+
+std::vector<uid_t> users() {
+  return ::geteuid() == 0 ? std::vector<uid_t>{0, kOrdinaryUser} : std::vector<uid_t>{::geteuid()};
+}
+
+TEST_P(LowerTier, EveryLossMustBeAccepted) {
+  Scratch scratch(GetParam());
+  Output refused = scratch.oncelatch_behind(kFront, scratch.run_arguments({"--unattended"}));
+  EXPECT_EQ(refused.status.shell_code(), 121) << refused.err;
+  for (const char* name : {"deny_inside", "write_scope", "read_scope", "processes"})
+    EXPECT_NE(refused.err.find("--accept-loss " + std::string(name) + " gives up: "), std::string::npos) << refused.err;
+  Output one = scratch.oncelatch_behind(
+      kFront, scratch.run_arguments({"--unattended", "--accept-loss", "deny_inside", "--accept-loss", "read_scope"}));
+  EXPECT_EQ(one.status.shell_code(), 121) << one.err;
+  EXPECT_EQ(one.err.find("--accept-loss deny_inside gives up"), std::string::npos) << "was accepted: " << one.err;
+  Output wrong = scratch.oncelatch_behind(kFront, scratch.run_arguments({"--accept-loss", "deny_insight"}));
+  EXPECT_EQ(wrong.status.shell_code(), 122) << wrong.err;
+  EXPECT_NE(wrong.err.find("deny_inside"), std::string::npos) << wrong.err;
+  EXPECT_TRUE(scratch.session_directories().empty());
+}
+
+TEST_P(LowerTier, TheAgentWorksAndWhatIsPromisedHolds) {
+  if (GetParam() == 0) return;  // kernel user 0 has no write scope here: not given, and refused without its acceptance
+  Scratch scratch(GetParam());
+  scratch.write("secret", "planted\n");
+  scratch.write(
+      "policy.yaml",
+      "version: 1\nrules:\n  - {id: all, capability: shell, match: [\"sh t.sh\"], effect: allow, reason: r}\n");
+  scratch.write("repository/t.sh", "cat " + scratch.path("secret") + " > stolen; echo x > " +
+                                       scratch.path("home/written") +
+                                       "; echo y > \"$TMPDIR/mine\" && echo works > worked\n");
+  scratch.scenario({{"steps", {{{"type", "prompt"}, {"command", "sh t.sh"}}}}});
+  std::vector<std::string> more = kLosses;
+  more.emplace_back("--unattended");
+  Output run = scratch.oncelatch_behind(kFront, scratch.run_arguments(more));
+  EXPECT_EQ(run.status.shell_code(), 0) << run.err;
+  EXPECT_EQ(scratch.read("repository/stolen"), "");
+  EXPECT_FALSE(scratch.exists("home/written"));
+  EXPECT_EQ(scratch.read("repository/worked"), "works\n") << run.err;
+  Json report = scratch.report();
+  EXPECT_EQ(report.at("sandbox").at("tier"), "landlock");
+  EXPECT_THAT(report.at("accepted_losses").get<std::vector<std::string>>(),
+              ::testing::UnorderedElementsAre("deny_inside", "write_scope", "read_scope", "processes"));
+  EXPECT_TRUE(scratch.session_directories().empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Users, LowerTier, ::testing::ValuesIn(users()), ::testing::PrintToStringParamName());
+
+}  // namespace
+}  // namespace oncelatch::test
