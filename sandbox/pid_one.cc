@@ -58,12 +58,17 @@ int open_signals(std::uint64_t set) {
   return static_cast<int>(fd);
 }
 
-// Moves `descriptor` to the number `to` and closes all others but the lifeline, the limit pipe and the memory's event.
+void must(long rc, Stage stage, const char* what) {
+  if (rc < 0) give_up(stage, failed(rc, what));
+}
+
+// Moves `descriptor` to the number `to` and closes all others but the lifeline, the limit pipe and the memory's event;
+// the status pipe last, so that a failure is told.
 void keep_only(int descriptor, int to) {
-  if (descriptor != to) (void)sys::call(__NR_dup3, descriptor, to, O_CLOEXEC);
-  (void)sys::call(__NR_close_range, 0U, 2U, 0);
-  (void)sys::call(__NR_close_range, 4U, 4U, 0);
-  (void)sys::call(__NR_close_range, 8U, ~0U, 0);
+  if (descriptor != to) must(sys::call(__NR_dup3, descriptor, to, O_CLOEXEC), Stage::first_process, "dup3");
+  must(sys::call(__NR_close_range, 0U, 2U, 0), Stage::first_process, "close_range");
+  must(sys::call(__NR_close_range, 8U, ~0U, 0), Stage::first_process, "close_range");
+  must(sys::call(__NR_close_range, 4U, 4U, 0), Stage::first_process, "close_range");
 }
 static_assert(kPlanDescriptor == 3 && kStatusDescriptor == 4 && kLifelineDescriptor == 5 && kLimitDescriptor == 6 &&
               kMemoryDescriptor == 7);
@@ -122,7 +127,7 @@ void check_limits(const Watch& watch, LimitWatch& limits) {
 
 void wait_outside(Context& context) {
   forget_message(context);
-  (void)sys::call(__NR_prctl, PR_SET_DUMPABLE, 0);
+  must(sys::call(__NR_prctl, PR_SET_DUMPABLE, 0), Stage::non_dumpable, "PR_SET_DUMPABLE");
   keep_only(context.inside_pidfd, kPlanDescriptor);
   block_signals(kForwarded);
   int signals = open_signals(kForwarded);
