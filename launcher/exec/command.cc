@@ -44,7 +44,7 @@ class Session {
   }
 
   Result<ExitStatus> wait() {
-    watch_signals();
+    TRY(watch_signals());
     streams_.started();
     for (;;) {
       std::vector<pollfd> entries = {{confined_.process.pidfd(), POLLIN, 0}, {signals_.get(), POLLIN, 0}};
@@ -64,13 +64,16 @@ class Session {
   [[nodiscard]] const sandbox::Confined& confined() const { return confined_; }
 
  private:
-  void watch_signals() {
+  // Blocked without being read they would be lost: nobody could end the command.
+  Status watch_signals() {
     sigset_t watched;
     sigemptyset(&watched);
     for (int number : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH}) sigaddset(&watched, number);
     ::sigprocmask(SIG_BLOCK, &watched, nullptr);
     ::signal(SIGPIPE, SIG_IGN);
     signals_ = Fd(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
+    if (!signals_) return fail_errno("oncelatch", "signals", errno, {}, "signalfd");
+    return {};
   }
 
   void pass_signals() {
@@ -255,7 +258,9 @@ class ExecCommand {
 }  // namespace
 
 int exec_command(const std::vector<std::string>& arguments, const std::vector<std::string>& environment) {
-  ::prctl(PR_SET_DUMPABLE, 0);  // its memory holds the caller's environment
+  // Its memory holds the caller's environment.
+  if (::prctl(PR_SET_DUMPABLE, 0) != 0)
+    return report_error(fail_errno("oncelatch", "prctl(PR_SET_DUMPABLE)", errno).value());
   Result<ExecOptions> options = parse_exec_options(arguments);
   if (!options) return report_error(options.error());
   if (options->help) return std::fputs(exec_help().c_str(), stdout) < 0 ? kExitLauncher : 0;

@@ -21,13 +21,22 @@ constexpr dev_t kNullDevice = 0x103;  // major 1, minor 3
 
 enum class Kind { closed, null, pipe, terminal, other };
 
-Kind kind_of(int fd) {
+// What can't be told is no closed stream, whose output would be lost, nor a file: a terminal's output is filtered.
+Result<Kind> kind_of(int fd) {
   struct stat info {};
-  if (::fstat(fd, &info) != 0) return Kind::closed;
-  if (::isatty(fd) == 1) return Kind::terminal;
+  std::string name = "stream " + std::to_string(fd);
+  if (::fstat(fd, &info) != 0) {
+    if (errno == EBADF) return Kind::closed;
+    return fail_errno("terminal", name, errno);
+  }
   if (S_ISFIFO(info.st_mode)) return Kind::pipe;
-  if (S_ISCHR(info.st_mode) && info.st_rdev == kNullDevice) return Kind::null;
-  return Kind::other;
+  if (!S_ISCHR(info.st_mode)) return Kind::other;
+  if (info.st_rdev == kNullDevice) return Kind::null;
+  termios mode{};
+  if (::tcgetattr(fd, &mode) == 0) return Kind::terminal;
+  constexpr int kHungUp = EIO;
+  if (errno == ENOTTY || errno == EINVAL || errno == kHungUp) return Kind::other;
+  return fail_errno("terminal", name, errno);
 }
 
 void set_non_blocking(int fd) {
@@ -50,8 +59,11 @@ ExecStreams::~ExecStreams() {
 
 Result<ExecStreams> ExecStreams::open(bool runner_commands) {
   ExecStreams streams;
-  for (int number : {0, 1, 2})
-    if (kind_of(number) == Kind::terminal) streams.terminal_ = number;
+  for (int number : {0, 1, 2}) {
+    Kind kind = TRY(kind_of(number));
+    if (kind == Kind::terminal) streams.terminal_ = number;
+    if (kind == Kind::terminal && number == 0) streams.keyboard_ = true;
+  }
   if (streams.terminal_ >= 0) TRY(streams.open_terminal());
   for (int number : {0, 1, 2}) TRY(streams.open_stream(number, runner_commands));
   return streams;
@@ -75,19 +87,20 @@ Status ExecStreams::open_terminal() {
   Fd output(::fcntl(master, F_DUPFD_CLOEXEC, 3));
   pumps_.emplace_back(Pump::Side::from_command, std::move(output), reopen_without_blocking(terminal_, O_WRONLY),
                       filter);
-  if (kind_of(0) == Kind::terminal)
+  if (keyboard_)
     pumps_.emplace_back(Pump::Side::to_command, reopen_without_blocking(0, O_RDONLY),
                         Fd(::fcntl(master, F_DUPFD_CLOEXEC, 3)));
   return {};
 }
 
 Status ExecStreams::open_stream(int number, bool runner_commands) {
-  Kind kind = kind_of(number);
+  Kind kind = TRY(kind_of(number));
   bool output = number != 0;
   if (kind == Kind::closed || kind == Kind::terminal) return {};  // /dev/null, or the inner pty
   bool as_it_is = kind == Kind::null || (kind == Kind::pipe && !(output && runner_commands));
   if (as_it_is) {
     inside_[number] = Fd(::fcntl(number, F_DUPFD_CLOEXEC, 3));
+    if (!inside_[number]) return fail_errno("terminal", "stream " + std::to_string(number), errno, {}, "dup");
     return {};
   }
   int ends[2];
@@ -119,7 +132,7 @@ sandbox::Streams ExecStreams::inside() const {
 void ExecStreams::started() {
   for (Fd& fd : inside_) fd.reset();
   slave_.reset();
-  if (keeper_ && kind_of(0) == Kind::terminal) keeper_->make_raw();
+  if (keeper_ && keyboard_) keeper_->make_raw();
 }
 
 void ExecStreams::add_entries(std::vector<pollfd>& entries) const {

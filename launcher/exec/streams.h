@@ -51,7 +51,8 @@ class ExecStreams {
   Fd inside_[3];
   Fd slave_;
   Fd master_;
-  int terminal_ = -1;  // number of the caller's stream that is a terminal
+  int terminal_ = -1;      // number of the caller's stream that is a terminal
+  bool keyboard_ = false;  // the caller's input is one
   std::vector<Pump> pumps_;
   std::unique_ptr<TerminalKeeper> keeper_;
   std::unique_ptr<Filters> filters_;
