@@ -52,23 +52,20 @@ int next_signal(int descriptor) {
   return got == static_cast<long>(sizeof information) ? static_cast<int>(information.ssi_signo) : 0;
 }
 
-int open_signals(std::uint64_t set) {
-  long fd = sys::call(__NR_signalfd4, -1, &set, sizeof set, O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) sys::exit(kExitFault);
-  return static_cast<int>(fd);
-}
-
 void must(long rc, Stage stage, const char* what) {
   if (rc < 0) give_up(stage, failed(rc, what));
 }
 
 // Moves `descriptor` to the number `to` and closes all others but the lifeline, the limit pipe and the memory's event;
-// the status pipe last, so that a failure is told.
-void keep_only(int descriptor, int to) {
+// the status pipe last, so that a failure is told. Returns a descriptor of the signals.
+int keep_only(int descriptor, int to, std::uint64_t set) {
   if (descriptor != to) must(sys::call(__NR_dup3, descriptor, to, O_CLOEXEC), Stage::first_process, "dup3");
   must(sys::call(__NR_close_range, 0U, 2U, 0), Stage::first_process, "close_range");
   must(sys::call(__NR_close_range, 8U, ~0U, 0), Stage::first_process, "close_range");
+  long signals = sys::call(__NR_signalfd4, -1, &set, sizeof set, O_CLOEXEC | O_NONBLOCK);
+  must(signals, Stage::first_process, "signalfd4");
   must(sys::call(__NR_close_range, 4U, 4U, 0), Stage::first_process, "close_range");
+  return static_cast<int>(signals);
 }
 static_assert(kPlanDescriptor == 3 && kStatusDescriptor == 4 && kLifelineDescriptor == 5 && kLimitDescriptor == 6 &&
               kMemoryDescriptor == 7);
@@ -128,9 +125,8 @@ void check_limits(const Watch& watch, LimitWatch& limits) {
 void wait_outside(Context& context) {
   forget_message(context);
   must(sys::call(__NR_prctl, PR_SET_DUMPABLE, 0), Stage::non_dumpable, "PR_SET_DUMPABLE");
-  keep_only(context.inside_pidfd, kPlanDescriptor);
   block_signals(kForwarded);
-  int signals = open_signals(kForwarded);
+  int signals = keep_only(context.inside_pidfd, kPlanDescriptor, kForwarded);
   Watch watch{{{signals, POLLIN, 0}, {kPlanDescriptor, POLLIN, 0}, {kLifelineDescriptor, 0, 0}, {-1, 0, 0}}};
   for (;;) {
     watch.wait(0);
@@ -157,8 +153,7 @@ Outcome fork_program(Context&, int& program) {
 void be_first_process(Context& context, int program) {
   LimitWatch limits(*context.plan);
   forget_message(context);
-  keep_only(context.outer_pidfd, kPlanDescriptor);
-  int signals = open_signals(kForwarded | signal_bit(kSigchld));
+  int signals = keep_only(context.outer_pidfd, kPlanDescriptor, kForwarded | signal_bit(kSigchld));
   Watch watch{{{signals, POLLIN, 0},
                {kLifelineDescriptor, 0, 0},
                {kPlanDescriptor, POLLIN, 0},

@@ -292,8 +292,10 @@ Outcome test_self(Context& context) {
   last.kind = succeeded == nullptr ? StatusRecord::ready : StatusRecord::failed;
   last.stage = Stage::self_test;
   if (succeeded != nullptr) set_text(last, succeeded);
-  (void)sys::call(__NR_write, kStatusDescriptor, records, made * sizeof(StatusRecord));
-  if (succeeded != nullptr) sys::exit(kExitFault);
+  // Whoever can't tell that it is ready doesn't start either: the launcher would take it for killed.
+  const long size = static_cast<long>(made * sizeof(StatusRecord));
+  const bool told = sys::call(__NR_write, kStatusDescriptor, records, size) == size;
+  if (succeeded != nullptr || !told) sys::exit(kExitFault);
   return {};
 }
 
