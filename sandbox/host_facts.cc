@@ -1,6 +1,8 @@
 #include "sandbox/host_facts.h"
 
 #include <fcntl.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -164,7 +166,23 @@ void HostFacts::lower_landlock(int abi) {
   }
 }
 
+// Every kernel that is new enough for Landlock has openat2: where a filter hides it, the kernel isn't to blame fact by
+// fact. Our own filter does.
+std::string HostFacts::refused_by_outer_sandbox() const {
+  std::string names;
+  bool hidden = false;
+  for (const Fact& entry : facts) {
+    if (entry.holds || !entry.required) continue;
+    names += (names.empty() ? "" : ", ") + entry.name;
+    hidden |= entry.name == "openat2" && filtered;
+  }
+  if (!hidden) return {};
+  return "This process is in a sandbox already, whose filter refuses what another one in it needs: " + names +
+         ". What helps: start oncelatch outside of it, or run the program as it is, under the outer one's rules.";
+}
+
 std::string HostFacts::missing() const {
+  if (std::string outer = refused_by_outer_sandbox(); !outer.empty()) return outer;
   const std::string consequence =
       tier() == Tier::landlock ? "only the Landlock tier can be had" : "the program can't be confined";
   std::string text;
@@ -190,6 +208,7 @@ Failure cannot_confine(std::string object, const HostFacts& facts) {
 HostFacts probe_host(Probing probing) {
   HostFacts host;
   host.kernel = kernel_release();
+  host.filtered = ::prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == SECCOMP_MODE_FILTER;
   int abi = probes::landlock_abi();
   host.landlock_abi = std::max(0, abi);
   host.landlock_errata = static_cast<std::uint32_t>(std::max(0, probes::landlock_errata()));

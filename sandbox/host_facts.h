@@ -36,12 +36,16 @@ struct HostFacts {
   int landlock_abi = 0;
   std::uint32_t landlock_errata = 0;          // bit number - 1 of an erratum that is fixed
   std::vector<std::string> landlock_missing;  // what newer ABIs add, by name
+  bool filtered = false;                      // a seccomp filter is in force already
   std::vector<Fact> facts;
   [[nodiscard]] Tier tier() const;
   // One clear paragraph per fact that the full tier needs and that doesn't hold: what is missing, why, what to do.
   [[nodiscard]] std::string missing() const;
   // As on an older kernel: what only a newer ABI knows isn't used, and isn't claimed.
   void lower_landlock(int abi);
+
+ private:
+  [[nodiscard]] std::string refused_by_outer_sandbox() const;
 };
 
 // quick: what costs microseconds only. That namespaces and filters can really be had is then proved by entering: a
