@@ -35,16 +35,31 @@ using std::chrono::milliseconds;
 constexpr milliseconds kGrace{2500};  // from asking the command to end to ending it
 constexpr int kDrain = 500;           // ms for output that is still on its way
 
+sigset_t forwarded_signals() {
+  sigset_t all;
+  sigemptyset(&all);
+  for (int number : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH}) sigaddset(&all, number);
+  return all;
+}
+
+// Before anything is started: signals that are blocked and never read would leave nobody who can end the command.
+Result<Fd> open_signals() {
+  sigset_t all = forwarded_signals();
+  Fd signals(::signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!signals) return fail_errno("oncelatch", "signals", errno, {}, "signalfd");
+  return signals;
+}
+
 // The command while it runs: its streams, the caller's signals, the deadline.
 class Session {
  public:
-  Session(sandbox::Confined confined, ExecStreams streams, std::uint64_t seconds)
-      : confined_(std::move(confined)), streams_(std::move(streams)) {
+  Session(sandbox::Confined confined, ExecStreams streams, Fd signals, std::uint64_t seconds)
+      : confined_(std::move(confined)), streams_(std::move(streams)), signals_(std::move(signals)) {
     if (seconds != 0) deadline_ = Clock::now() + std::chrono::seconds(seconds);
   }
 
   Result<ExitStatus> wait() {
-    TRY(watch_signals());
+    watch_signals();
     streams_.started();
     for (;;) {
       std::vector<pollfd> entries = {{confined_.process.pidfd(), POLLIN, 0}, {signals_.get(), POLLIN, 0}};
@@ -64,16 +79,10 @@ class Session {
   [[nodiscard]] const sandbox::Confined& confined() const { return confined_; }
 
  private:
-  // Blocked without being read they would be lost: nobody could end the command.
-  Status watch_signals() {
-    sigset_t watched;
-    sigemptyset(&watched);
-    for (int number : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH}) sigaddset(&watched, number);
+  void watch_signals() {
+    sigset_t watched = forwarded_signals();
     ::sigprocmask(SIG_BLOCK, &watched, nullptr);
     ::signal(SIGPIPE, SIG_IGN);
-    signals_ = Fd(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
-    if (!signals_) return fail_errno("oncelatch", "signals", errno, {}, "signalfd");
-    return {};
   }
 
   void pass_signals() {
@@ -141,13 +150,14 @@ class ExecCommand {
     TRY(plan(on_host ? IdentityChoice::on_host : IdentityChoice::hoped));
     if (on_host) TRY(move_to_host());
     ExecStreams streams = TRY(ExecStreams::open(plan_->profile.runner_commands));
+    Fd signals = TRY(open_signals());
     Result<sandbox::Confined> entered = enter(streams);
     if (!entered) return explain_refusal(entered.error());
     sandbox::Confined confined = std::move(*entered);
     for (const std::string& note : plan_->notes) std::fprintf(stderr, "oncelatch: note: %s\n", note.c_str());
     self_test_ = confined.self_test;
     report_.self_test = &self_test_;
-    Session session(std::move(confined), std::move(streams), plan_->seconds);
+    Session session(std::move(confined), std::move(streams), std::move(signals), plan_->seconds);
     ExitStatus status = TRY(session.wait());
     judge(status, session);
     return {};

@@ -43,7 +43,7 @@ class PlanMaker {
     add_aliases(plan_.workspace.aliases);
     TRY(cover());
     choose_network();
-    choose_limits();
+    TRY(choose_limits());
     choose_user();
     TRY(choose_environment());
     TRY(choose_command());
@@ -120,26 +120,33 @@ class PlanMaker {
     return {};
   }
 
-  // What is there now must still be there when it is covered.
-  void protect(const std::string& path) {
+  // 0: nothing there. What we can't look up can't be looked up inside either; any other failure tells nothing.
+  static Result<mode_t> mode_of(const std::string& path) {
     struct stat info {};
-    bool exists = ::lstat(path.c_str(), &info) == 0;
+    if (::lstat(path.c_str(), &info) == 0) return info.st_mode;
+    if (errno == ENOENT || errno == ENOTDIR || errno == EACCES) return mode_t{0};
+    return fail_errno("workspace", shown(path), errno);
+  }
+
+  // What is there now must still be there when it is covered.
+  Status protect(const std::string& path) {
+    bool exists = TRY(mode_of(path)) != 0;
     sandbox_.covers.push_back({.path = path, .kind = sandbox::Cover::Kind::protect, .required = exists});
+    return {};
   }
 
   // What would run outside later, ourselves included, and what the caller denies.
   Status cover() {
     const std::string& workspace = sandbox_.workspace;
-    struct stat git {};
-    bool is_file = ::lstat((workspace + "/.git").c_str(), &git) == 0 && S_ISREG(git.st_mode);
-    if (is_file) protect(workspace + "/.git");
+    bool is_file = S_ISREG(TRY(mode_of(workspace + "/.git")));
+    if (is_file) TRY(protect(workspace + "/.git"));
     for (const char* name : kGitProtected)
-      if (!is_file) protect(workspace + "/.git/" + name);
+      if (!is_file) TRY(protect(workspace + "/.git/" + name));
     std::string own = real_path(TRY(sandbox::find_companion("oncelatch-exec")));
     std::string directory = own.substr(0, own.rfind('/'));
     if (directory == workspace)
       return fail("workspace", shown(workspace), "oncelatch itself lies in it", "install oncelatch outside of it");
-    if (is_or_contains(workspace, directory)) protect(directory);
+    if (is_or_contains(workspace, directory)) TRY(protect(directory));
     for (const std::string& path : options_.deny) TRY(deny(path));
     return {};
   }
@@ -169,18 +176,21 @@ class PlanMaker {
     sandbox_.allow_ptrace = options_.allow_ptrace;
   }
 
-  void choose_limits() {
+  Status choose_limits() {
     sandbox::Limits& limits = sandbox_.limits;
     limits.processes = options_.processes.value_or(limits.processes);
     limits.open_files = options_.open_files.value_or(limits.open_files);
     limits.file_size = options_.file_size.value_or(limits.file_size);
     limits.temporary_bytes = options_.temporary_bytes.value_or(limits.temporary_bytes);
     struct sysinfo machine {};
-    std::uint64_t all = ::sysinfo(&machine) == 0 ? std::uint64_t{machine.totalram} * machine.mem_unit : 0;
+    if (::sysinfo(&machine) != 0)
+      return fail_errno("command line", "--limit memory", errno, "give it as --limit memory=NUMBER", "sysinfo");
+    std::uint64_t all = std::uint64_t{machine.totalram} * machine.mem_unit;
     limits.memory = options_.memory.value_or(all / 100 * plan_.profile.memory_percent);
     // Entering a group takes the kernel milliseconds; without one the first process inside counts.
     limits.control_groups = options_.memory.has_value() || plan_.profile.control_groups;
     plan_.seconds = options_.seconds.value_or(plan_.profile.seconds);
+    return {};
   }
 
   void choose_user() {
