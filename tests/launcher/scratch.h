@@ -39,6 +39,8 @@ class Scratch {
   // The agent's scenario, in the repository.
   void scenario(const Json& body) const { write("repository/.kiro-standin.json", dump_json(body), 0644); }
 
+  // oncelatch as it would be started, to be changed before.
+  [[nodiscard]] Spawn spawn(std::vector<std::string> arguments) const;
   // Runs oncelatch to its end without a terminal.
   [[nodiscard]] Output oncelatch(std::vector<std::string> arguments,
                                  std::chrono::seconds limit = std::chrono::seconds(60)) const;
@@ -62,7 +64,6 @@ class Scratch {
 
  private:
   void give(const std::string& path) const;
-  [[nodiscard]] Spawn spawn(std::vector<std::string> arguments) const;
   std::string root_;
   uid_t user_;
 };
