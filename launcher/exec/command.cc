@@ -35,18 +35,16 @@ using std::chrono::milliseconds;
 constexpr milliseconds kGrace{2500};  // from asking the command to end to ending it
 constexpr int kDrain = 500;           // ms for output that is still on its way
 
-sigset_t forwarded_signals() {
-  sigset_t all;
-  sigemptyset(&all);
-  for (int number : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH}) sigaddset(&all, number);
-  return all;
-}
-
-// Before anything is started: signals that are blocked and never read would leave nobody who can end the command.
+// Before anything is started: one that came while the command already runs would end us alone, and signals that are
+// blocked and never read would leave nobody who can end the command.
 Result<Fd> open_signals() {
-  sigset_t all = forwarded_signals();
-  Fd signals(::signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK));
+  sigset_t watched;
+  sigemptyset(&watched);
+  for (int number : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH}) sigaddset(&watched, number);
+  Fd signals(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!signals) return fail_errno("oncelatch", "signals", errno, {}, "signalfd");
+  ::sigprocmask(SIG_BLOCK, &watched, nullptr);
+  ::signal(SIGPIPE, SIG_IGN);
   return signals;
 }
 
@@ -59,7 +57,6 @@ class Session {
   }
 
   Result<ExitStatus> wait() {
-    watch_signals();
     streams_.started();
     for (;;) {
       std::vector<pollfd> entries = {{confined_.process.pidfd(), POLLIN, 0}, {signals_.get(), POLLIN, 0}};
@@ -79,12 +76,6 @@ class Session {
   [[nodiscard]] const sandbox::Confined& confined() const { return confined_; }
 
  private:
-  void watch_signals() {
-    sigset_t watched = forwarded_signals();
-    ::sigprocmask(SIG_BLOCK, &watched, nullptr);
-    ::signal(SIGPIPE, SIG_IGN);
-  }
-
   void pass_signals() {
     signalfd_siginfo info{};
     while (::read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
