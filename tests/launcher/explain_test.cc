@@ -78,13 +78,13 @@ TEST_P(Explain, NamesTheRuleOfEverything) {
 }
 
 TEST_P(Explain, TellsWhatIsNotHeld) {
-  Output output = scratch.oncelatch({"exec", "--require", "explain", "--explain", "--", "true"});
+  Output output = scratch.oncelatch({"exec", "--require", "creation_guard", "--explain", "--", "true"});
   EXPECT_EQ(output.status.shell_code(), 121);
-  EXPECT_THAT(row(output.out, "explain"), HasSubstr("MISSING"));
-  EXPECT_THAT(output.err, HasSubstr("--accept-loss explain"));
-  output = scratch.oncelatch({"exec", "--require", "explain", "--accept-loss", "explain", "--explain", "--", "true"});
+  EXPECT_THAT(row(output.out, "creation_guard"), HasSubstr("MISSING"));
+  EXPECT_THAT(output.err, HasSubstr("--accept-loss creation_guard"));
+  output = scratch.oncelatch({"exec", "--require", "creation_guard", "--accept-loss", "creation_guard", "--explain", "--", "true"});
   EXPECT_EQ(output.status.shell_code(), 0) << output.err;
-  EXPECT_THAT(row(output.out, "explain"), HasSubstr("LOST, by --accept-loss"));
+  EXPECT_THAT(row(output.out, "creation_guard"), HasSubstr("LOST, by --accept-loss"));
 }
 
 // The same words, and nothing is started.
