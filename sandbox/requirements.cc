@@ -3,6 +3,7 @@
 #include <cerrno>
 
 #include "base/untrusted.h"
+#include "base/yaml.h"
 #include "sandbox/guarantees.h"
 
 namespace oncelatch::sandbox {
@@ -34,32 +35,13 @@ const char* given_up(const std::string& name) {
   return "";
 }
 
-std::size_t distance(const std::string& a, const std::string& b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t corner = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      std::size_t changed = corner + (a[i - 1] == b[j - 1] ? 0 : 1);
-      corner = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, changed});
-    }
-  }
-  return row[b.size()];
-}
-
 Status check_name(const std::vector<Guarantee>& given, const std::string& name) {
-  const Guarantee* nearest = nullptr;
-  std::size_t least = ~std::size_t{0};
-  for (const Guarantee& guarantee : given) {
-    if (guarantee.name == name) return {};
-    std::size_t here = distance(guarantee.name, name.substr(0, 64));
-    if (here < least) nearest = &guarantee;
-    least = std::min(least, here);
-  }
+  std::vector<std::string_view> known;
+  for (const Guarantee& guarantee : given) known.push_back(guarantee.name);
+  if (std::find(known.begin(), known.end(), name) != known.end()) return {};
+  std::string near = nearest_word(name, known);
   return fail_errno("command line", escape_for_display(name, 64), EINVAL,
-                    nearest == nullptr ? std::string() : "did you mean " + nearest->name + "?",
+                    near.empty() ? "oncelatch doctor lists the guarantees" : "did you mean " + near + "?",
                     "no guarantee has this name");
 }
 

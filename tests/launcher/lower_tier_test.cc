@@ -30,7 +30,7 @@ TEST_P(LowerTier, EveryLossMustBeAccepted) {
       kFront, scratch.run_arguments({"--unattended", "--accept-loss", "deny_inside", "--accept-loss", "read_scope"}));
   EXPECT_EQ(one.status.shell_code(), 121) << one.err;
   EXPECT_EQ(one.err.find("--accept-loss deny_inside gives up"), std::string::npos) << "was accepted: " << one.err;
-  Output wrong = scratch.oncelatch_behind(kFront, scratch.run_arguments({"--accept-loss", "deny_insight"}));
+  Output wrong = scratch.oncelatch_behind(kFront, scratch.run_arguments({"--accept-loss", "deny_insid"}));
   EXPECT_EQ(wrong.status.shell_code(), 122) << wrong.err;
   EXPECT_NE(wrong.err.find("deny_inside"), std::string::npos) << wrong.err;
   EXPECT_TRUE(scratch.session_directories().empty());
