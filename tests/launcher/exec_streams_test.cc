@@ -261,6 +261,7 @@ TEST_P(ExecEnvironment, B020StrangeNamesAndValues) {
   EXPECT_EQ(names(output.out), (std::set<std::string>{"HOME", "LANG", "LC_ALL", "MINE", "PATH", "SHELL", "STRANGE",
                                                       "TERM", "TMPDIR", "USER"}));
   EXPECT_NE(::access("/tmp/pwn-4711", F_OK), 0);
+  EXPECT_THAT(scratch.read("report.json"), AllOf(HasSubstr("MINE"), Not(HasSubstr("pwn-4711"))));
 }
 
 TEST_P(ExecEnvironment, B021WhatLoadsCodeNeedsItsExactName) {

@@ -80,6 +80,31 @@ TEST_P(ExecCodes, B028B029AMissingGuaranteeNamesItselfAndRunsNothing) {
   }
 }
 
+// What the report claims is refused is refused.
+TEST_P(ExecCodes, B027TheReportClaimsWhatHolds) {
+  add_probe();
+  scratch.write("shown/file", "text", 0644);
+  own("shown");
+  Output output =
+      run({"--read", path("shown")}, {"./probe", "truncate=" + path("shown/file"), "write=" + path("shown/new"),
+                                      "tcp=443", "signal=" + std::to_string(::getpid()), "unshare-user"});
+  EXPECT_THAT(output.out, Not(HasSubstr(" OK"))) << output.err;
+  Json report = scratch.report();
+  EXPECT_EQ(report.value("tier", ""), "full");
+  EXPECT_GE(report.value("landlock_abi", 0), 1);
+  EXPECT_GE(report.at("guarantees").size(), 5U);
+  for (const Json& one : report.at("guarantees")) {
+    // Not held is said, and why.
+    EXPECT_FALSE(one.at("layers").empty() && one.value("limit", "").empty()) << one.dump();
+    if (one.value("name", "") == "write_scope") {
+      EXPECT_GE(one.at("layers").size(), 2U) << one.dump();
+    }
+  }
+  EXPECT_GE(report.at("self_test").size(), 20U);
+  for (const Json& one : report.at("self_test")) EXPECT_TRUE(one.value("refused", false)) << one.dump();
+  EXPECT_EQ(report.at("network").value("mode", ""), "none");
+}
+
 TEST_P(ExecCodes, TimeIsOver) {
   auto start = std::chrono::steady_clock::now();
   Output output = shell("trap '' TERM HUP INT; echo begun; while :; do sleep 1; done", {"--time", "1"});
