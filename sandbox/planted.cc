@@ -56,27 +56,35 @@ bool open_to_others(const std::string& place) {
 constexpr int kMostLookedAt = 4096;  // entries of a place
 constexpr std::time_t kYoung = 60;   // seconds in which the socket is surely there
 
-void remove_targets(const std::string& directory) {
-  for (const char* name : {"/secret", "/socket", "/socket~"}) ::unlink((directory + name).c_str());
-  if (::rmdir(directory.c_str()) == 0) return;
-  ::unlink((directory + "/written").c_str());  // an attempt succeeded
-  ::rmdir(directory.c_str());
+// By descriptor: the directory is another user's, who may put a link to something else in its place at any time. Its
+// own name is one component of a common place, and removing that follows no link.
+void remove_targets(int directory, const std::string& path) {
+  for (const char* name : {"secret", "socket", "socket~"}) ::unlinkat(directory, name, 0);
+  if (::rmdir(path.c_str()) == 0) return;
+  ::unlinkat(directory, "written", 0);  // an attempt succeeded
+  ::rmdir(path.c_str());
+}
+
+Fd open_targets(const std::string& path) {
+  return Fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
 // Nobody listens any more: whoever planted it was killed.
-bool is_abandoned(const std::string& directory) {
+bool is_abandoned(int directory) {
   struct stat found {};
-  if (::lstat(directory.c_str(), &found) != 0 || !S_ISDIR(found.st_mode)) return false;
-  if (::geteuid() != 0 && found.st_uid != ::geteuid()) return false;
+  if (::fstat(directory, &found) != 0 || (::geteuid() != 0 && found.st_uid != ::geteuid())) return false;
+  struct stat socket {};
+  if (::fstatat(directory, "socket", &socket, AT_SYMLINK_NOFOLLOW) != 0)
+    return errno == ENOENT && std::time(nullptr) - found.st_ctime > kYoung;
+  if (!S_ISSOCK(socket.st_mode)) return false;
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  std::string path = directory + "/socket";
-  if (path.size() >= sizeof address.sun_path) return false;
+  const std::string path = "/proc/self/fd/" + std::to_string(directory) + "/socket";
   std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
   Fd client(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!client || ::connect(client.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0)
     return false;
-  return errno == ECONNREFUSED || (errno == ENOENT && std::time(nullptr) - found.st_ctime > kYoung);
+  return errno == ECONNREFUSED;
 }
 
 void sweep(const std::string& place) {
@@ -84,8 +92,10 @@ void sweep(const std::string& place) {
   if (directory == nullptr) return;
   int left = kMostLookedAt;
   for (const dirent* entry = ::readdir(directory); entry != nullptr && left > 0; entry = ::readdir(directory), --left) {
+    if (!std::string_view(entry->d_name).starts_with(kPrefix)) continue;
     std::string path = place + "/" + entry->d_name;
-    if (std::string_view(entry->d_name).starts_with(kPrefix) && is_abandoned(path)) remove_targets(path);
+    Fd targets = open_targets(path);
+    if (targets && is_abandoned(targets.get())) remove_targets(targets.get(), path);
   }
   ::closedir(directory);
 }
@@ -154,6 +164,7 @@ Result<std::unique_ptr<Planted>> Planted::make(uid_t uid, gid_t gid, const std::
   } else {
     planted->directory_ = TRY(make_directory_somewhere(name, uid, visible));
   }
+  planted->opened_ = open_targets(planted->directory_);
   unsigned port = 0;
   if (Result<Fd> listener = listen_on_loopback(port); listener) planted->tcp_listener_ = std::move(*listener);
   planted->abstract_name_ = name + "-" + std::to_string(port);  // 0: this machine has no loopback to try
@@ -177,7 +188,7 @@ Status Planted::plant() {
 }
 
 Planted::~Planted() {
-  if (!directory_.empty()) remove_targets(directory_);
+  if (opened_) remove_targets(opened_.get(), directory_);
 }
 
 }  // namespace oncelatch::sandbox

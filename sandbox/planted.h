@@ -38,6 +38,7 @@ class Planted {
  private:
   Planted() = default;
   std::string directory_;
+  Fd opened_;
   std::string abstract_name_;
   uid_t uid_ = 0;
   gid_t gid_ = 0;

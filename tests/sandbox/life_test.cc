@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <ctime>
@@ -348,6 +349,40 @@ TEST(PlantedTargets, OfAKilledLauncherAreSwept) {
   EXPECT_EQ(::access(taken.c_str(), F_OK), 0) << "still somebody's";
   for (const std::string& path : {place, taken}) {
     for (const char* name : {"/secret", "/socket"}) ::unlink((path + name).c_str());
+    ::rmdir(path.c_str());
+  }
+}
+
+// Whoever owns such a directory may put a link in its place at any moment; what the link leads to is left alone.
+TEST(PlantedTargets, SweepingFollowsNoLink) {
+  REQUIRE_CONFINEMENT();
+  Lab lab(Launch::user);
+  const std::string place = "/dev/shm/oncelatch-probe-0000000000000000";
+  const std::string link = "/dev/shm/link-of-sweeping-test";
+  const std::string victim = lab.outside() + "/victim";
+  ASSERT_EQ(::mkdir(victim.c_str(), 0755), 0);
+  ASSERT_EQ(::chown(victim.c_str(), lab.uid(), lab.uid()), 0);
+  std::ofstream(victim + "/secret") << "kept\n";
+  ASSERT_EQ(::symlink(victim.c_str(), link.c_str()), 0);
+  std::atomic<bool> stop = false;
+  // A directory that looks abandoned and the link take turns.
+  std::thread swapper([&] {
+    while (!stop) {
+      ::mkdir(place.c_str(), 0700);
+      ::mknod((place + "/socket").c_str(), S_IFSOCK | 0777, 0);
+      for (const std::string& path : {place + "/socket", place}) (void)!::lchown(path.c_str(), lab.uid(), lab.uid());
+      for (int i = 0; i < 1000 && !stop; ++i)
+        ::renameat2(AT_FDCWD, place.c_str(), AT_FDCWD, link.c_str(), RENAME_EXCHANGE);
+    }
+  });
+  for (int i = 0; i < 60 && ::access((victim + "/secret").c_str(), F_OK) == 0; ++i)
+    EXPECT_EQ(lab.run({"/bin/true"}).code, 0);
+  stop = true;
+  swapper.join();
+  EXPECT_EQ(::access((victim + "/secret").c_str(), F_OK), 0);
+  for (const std::string& path : {place, link}) {
+    if (::unlink(path.c_str()) == 0) continue;
+    ::unlink((path + "/socket").c_str());
     ::rmdir(path.c_str());
   }
 }
