@@ -96,9 +96,9 @@ struct DirectCall {
   std::uint32_t number;
 };
 constexpr DirectCall kDirectCalls[] = {
-    {"sendmmsg", 345}, {"socket", 359}, {"socketpair", 360}, {"sendto", 369}, {"sendmsg", 370},
-    {"semget", 393},   {"semctl", 394}, {"shmget", 395},     {"shmctl", 396}, {"shmat", 397},
-    {"shmdt", 398},    {"msgget", 399}, {"msgsnd", 400},     {"msgrcv", 401}, {"msgctl", 402},
+    {"sendmmsg", 345}, {"socket", 359}, {"socketpair", 360}, {"listen", 363}, {"sendto", 369}, {"sendmsg", 370},
+    {"semget", 393},   {"semctl", 394}, {"shmget", 395},     {"shmctl", 396}, {"shmat", 397},  {"shmdt", 398},
+    {"msgget", 399},   {"msgsnd", 400}, {"msgrcv", 401},     {"msgctl", 402},
 };
 
 std::uint32_t call_number(std::string_view name, std::uint32_t token) {

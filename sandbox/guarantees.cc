@@ -118,7 +118,7 @@ std::vector<Guarantee> landlock_tier(const HostFacts& facts, const SandboxPlan& 
       {"creation_guard", {}, kNewFiles},
       network_on_host(plan),
       {"domain_allowlist", {}, "no rule by host name"},
-      {"host_sockets", {"seccomp refuses unix sockets"}, "pairs of its own can be made"},
+      {"host_sockets", {"seccomp refuses unix sockets"}, "pairs of streams of its own can be made"},
       processes_on_host(facts, plan),
       {"terminal", {"inner terminal and session", "seccomp"}, "it can't make pseudo-terminals of its own"},
       {"limits",

@@ -83,9 +83,13 @@ Rules socket_types() {
   return rules;
 }
 
-// Landlock knows paths from ABI 9 on, and ports of datagrams from ABI 10; here both are closed for every ABI.
+// Landlock knows paths from ABI 9 on, and ports of datagrams from ABI 10; here both are closed for every ABI. A
+// datagram socket of a pair (SOCK_RAW is one of them) can be connected anew, to a name of the host. Landlock refuses to
+// bind a port, but not to listen on a socket without one, which takes any that is free.
 Rules sockets_without_namespace(bool host_network) {
-  Rules rules{{"socket", {is(0, AF_UNIX)}}};
+  Rules rules{{"socket", {is(0, AF_UNIX)}}, {"listen", {}}, {"socketcall", {is(0, SYS_LISTEN)}}};
+  rules.push_back({"socketpair", {within(1, kSocketType, SOCK_DGRAM)}});
+  rules.push_back({"socketpair", {within(1, kSocketType, SOCK_RAW)}});
   if (host_network) return rules;
   for (std::uint64_t family : words(AF_INET, AF_INET6))
     rules.push_back({"socket", {is(0, family), within(1, kSocketType, SOCK_DGRAM)}});
@@ -167,7 +171,8 @@ Rules terminal_input() {
 // Added where no namespace hides the host.
 std::vector<SyscallGroup> groups_without_namespaces(const FilterVariant& variant) {
   return {
-      {"sockets-on-host", "no unix socket but a pair of its own; datagrams only with the host's network", EPERM,
+      {"sockets-on-host",
+       "no unix socket but a pair of streams of its own; no listening; datagrams only with the host's network", EPERM,
        sockets_without_namespace(variant.host_network)},
       {"shared-memory", "shared memory, semaphores and queues of the user's other processes", ENOSYS,
        always({"shmget", "shmat", "shmctl", "shmdt", "semget", "semop", "semctl", "semtimedop", "semtimedop_time64",

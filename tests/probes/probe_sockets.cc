@@ -89,6 +89,26 @@ int bind_tcp(const std::string& port) {
   ::close(fd);
   return error;
 }
+// Without a port of its own: the kernel gives it one.
+int listen_without_port(const std::string& family) {
+  int fd = ::socket(std::atoi(family.c_str()), SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return errno;
+  int error = error_of(::listen(fd, 1));
+  ::close(fd);
+  return error;
+}
+// PATH:TYPE, with a socket of a pair.
+int connect_of_pair(const std::string& text) {
+  std::size_t colon = text.rfind(':');
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  text.copy(address.sun_path, colon);
+  int ends[2];
+  if (::socketpair(AF_UNIX, std::atoi(text.c_str() + colon + 1) | SOCK_CLOEXEC, 0, ends) != 0) return errno;
+  int error = error_of(::connect(ends[0], reinterpret_cast<sockaddr*>(&address), sizeof address));
+  for (int end : ends) ::close(end);
+  return error;
+}
 // To an address outside: no route in an empty network namespace.
 int send_udp(const std::string& text) {
   sockaddr_in address = loopback("53");
@@ -110,6 +130,8 @@ const Named kSocketAttempts[] = {
     {"fast-open", send_fast_open},
     {"tcp", connect_tcp},
     {"listen-tcp", bind_tcp},
+    {"listen-free", listen_without_port},
+    {"pair", connect_of_pair},
     {"udp", send_udp},
     {nullptr, nullptr},
 };

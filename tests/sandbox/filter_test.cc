@@ -3,6 +3,7 @@
 #include <linux/audit.h>
 #include <linux/sched.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include <cerrno>
@@ -88,6 +89,7 @@ TEST_P(Filter, EveryNativeNumber) {
   std::map<int, std::uint32_t> expected = kNativeAlways;
   expected[41] = expected[53] = kPermission;
   if (kind().ptrace) expected[101] = kAllow;
+  if (kind().landlock_tier) expected[50] = kPermission;  // listen
   for (int number : kNativeShared) expected[number] = kind().landlock_tier ? kNoCall : kAllow;
   for (int number : kNativeAttributes) expected[number] = kind().landlock_tier ? kNoAttribute : kAllow;
   for (int number = 0; number <= 600; ++number) {
@@ -107,6 +109,7 @@ TEST_P(Filter, EveryI386Number) {
   if (kind().landlock_tier) {
     no_call.insert(kI386Shared.begin(), kI386Shared.end());
     permission.insert(kI386Attributes.begin(), kI386Attributes.end());
+    permission.insert(363);  // listen
   }
   for (int number = 0; number <= 600; ++number) {
     std::uint32_t got = i386(number);
@@ -177,9 +180,21 @@ TEST_P(Filter, SocketFamiliesAndProtocols) {
     EXPECT_EQ(native(41, {{16, 3, protocol}}), protocol == 0 ? kAllow : kPermission) << protocol;
     EXPECT_EQ(native(41, {{1, 1, protocol}}), kind().landlock_tier ? kPermission : kAllow) << protocol;
   }
-  EXPECT_EQ(i386(102, {{1}}), kPermission);  // socketcall(SYS_SOCKET)
-  EXPECT_EQ(i386(102, {{8}}), kPermission);  // socketcall(SYS_SOCKETPAIR)
-  EXPECT_EQ(i386(102, {{3}}), kAllow);       // connect
+  EXPECT_EQ(i386(102, {{1}}), kPermission);                                  // socketcall(SYS_SOCKET)
+  EXPECT_EQ(i386(102, {{8}}), kPermission);                                  // socketcall(SYS_SOCKETPAIR)
+  EXPECT_EQ(i386(102, {{3}}), kAllow);                                       // connect
+  EXPECT_EQ(i386(102, {{4}}), kind().landlock_tier ? kPermission : kAllow);  // listen
+}
+
+// A datagram socket of a pair can be connected to a socket of the host.
+TEST_P(Filter, SocketPairs) {
+  for (std::uint64_t flags : words(0, 02000000 /* SOCK_CLOEXEC */, 04000 /* SOCK_NONBLOCK */, 1UL << 40)) {
+    for (std::uint64_t type : words(SOCK_STREAM, SOCK_DGRAM, SOCK_RAW, SOCK_SEQPACKET)) {
+      bool fine = !kind().landlock_tier || type == SOCK_STREAM || type == SOCK_SEQPACKET;
+      EXPECT_EQ(native(53, {{1, type | flags, 0}}), fine ? kAllow : kPermission) << type;
+      EXPECT_EQ(i386(360, {{1, type | flags, 0}}), fine ? kAllow : kPermission) << type;
+    }
+  }
 }
 
 // The type alone chooses SCTP or DCCP when the protocol is 0.

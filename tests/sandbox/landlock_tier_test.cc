@@ -146,6 +146,11 @@ std::vector<Attempt> claimed(const Lab& lab, const std::string& pid) {
       {"socket=17:3", filter},
       {"tcp=80", no_file},
       {"listen-tcp=8080", no_file},
+      {"listen-free=2", filter},
+      {"listen-free=10", filter},
+      {"pair=" + lab.outside() + "/socket:2", filter},
+      {"pair=" + lab.outside() + "/socket:3", filter},
+      {"pair=" + lab.outside() + "/socket:1", {"EISCONN"}},
       {"fast-open=80", filter},
       {"udp=127.0.0.1", filter},
       {"ptrace-me", filter},
@@ -232,11 +237,12 @@ TEST_P(LandlockTier, HostNetworkIsNarrowedToPorts) {
   REQUIRE_CONFINEMENT();
   TierLab lab(GetParam());
   std::map<std::string, std::string> seen = lab.attempts_with(
-      {"--host-network", "--port", "443"},
-      {"tcp=443", "tcp=80", "listen-tcp=8080", "socket=2:2", "socket=1:1", "unix=" + lab.outside() + "/socket"});
+      {"--host-network", "--port", "443"}, {"tcp=443", "tcp=80", "listen-tcp=8080", "listen-free=2", "socket=2:2",
+                                            "socket=1:1", "unix=" + lab.outside() + "/socket"});
   EXPECT_TRUE(seen["tcp=443"] == "ECONNREFUSED" || seen["tcp=443"] == "OK") << seen["tcp=443"];
   EXPECT_EQ(seen["tcp=80"], "EACCES");
   EXPECT_EQ(seen["listen-tcp=8080"], "EACCES");
+  EXPECT_EQ(seen["listen-free=2"], "EPERM");
   EXPECT_EQ(seen["socket=2:2"], "OK");  // names of hosts; the guarantee says so
   EXPECT_EQ(seen["socket=1:1"], "EPERM");
   EXPECT_EQ(seen["unix=" + lab.outside() + "/socket"], "EPERM");
