@@ -12,6 +12,7 @@ namespace oncelatch::launcher {
 namespace {
 
 constexpr std::size_t kMostHeld = std::size_t{64} << 10;
+constexpr int kMostReads = 16;              // at once: a filter may drop all of it, and signals and the deadline wait
 constexpr std::size_t kMostWritten = 4096;  // what a descriptor takes without blocking once it is ready
 
 bool ready(int fd, short events) {
@@ -34,7 +35,7 @@ void Pump::move() {
 
 void Pump::read_some() {
   std::array<char, 16384> buffer;
-  while (from_ && held_.size() < kMostHeld && ready(from_.get(), POLLIN)) {
+  for (int reads = 0; reads < kMostReads && from_ && held_.size() < kMostHeld && ready(from_.get(), POLLIN); ++reads) {
     ssize_t got = ::read(from_.get(), buffer.data(), buffer.size());
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (got <= 0) return from_.reset();  // the end, or EIO: a terminal without programs

@@ -39,6 +39,14 @@ Result<Kind> kind_of(int fd) {
   return fail_errno("terminal", name, errno);
 }
 
+// One line of a log may come from both.
+bool same_object(int one, int other) {
+  struct stat first {};
+  struct stat second {};
+  if (::fstat(one, &first) != 0 || ::fstat(other, &second) != 0) return false;
+  return first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
 void set_non_blocking(int fd) {
   ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
 }
@@ -64,13 +72,13 @@ Result<ExecStreams> ExecStreams::open(bool runner_commands) {
     if (kind == Kind::terminal) streams.terminal_ = number;
     if (kind == Kind::terminal && number == 0) streams.keyboard_ = true;
   }
-  if (streams.terminal_ >= 0) TRY(streams.open_terminal());
+  if (streams.terminal_ >= 0) TRY(streams.open_terminal(runner_commands));
   for (int number : {0, 1, 2}) TRY(streams.open_stream(number, runner_commands));
   return streams;
 }
 
 // A pty of our own, with the mode and size of the caller's terminal.
-Status ExecStreams::open_terminal() {
+Status ExecStreams::open_terminal(bool runner_commands) {
   keeper_ = std::make_unique<TerminalKeeper>(terminal_);
   winsize size{};
   (void)::ioctl(terminal_, TIOCGWINSZ, &size);
@@ -83,7 +91,13 @@ Status ExecStreams::open_terminal() {
   ::fcntl(master, F_SETFD, FD_CLOEXEC);
   ::fcntl(slave, F_SETFD, FD_CLOEXEC);
   set_non_blocking(master);
-  auto filter = [all = filters_.get()](std::string_view bytes, std::string& out) { all->terminal.feed(bytes, out); };
+  // A runner may have given a terminal, too.
+  auto filter = [all = filters_.get(), runner_commands](std::string_view bytes, std::string& out) {
+    if (!runner_commands) return all->terminal.feed(bytes, out);
+    std::string drawn;
+    all->terminal.feed(bytes, drawn);
+    all->commands[0].feed(drawn, out);
+  };
   Fd output(::fcntl(master, F_DUPFD_CLOEXEC, 3));
   pumps_.emplace_back(Pump::Side::from_command, std::move(output), reopen_without_blocking(terminal_, O_WRONLY),
                       filter);
@@ -101,6 +115,11 @@ Status ExecStreams::open_stream(int number, bool runner_commands) {
   if (as_it_is) {
     inside_[number] = Fd(::fcntl(number, F_DUPFD_CLOEXEC, 3));
     if (!inside_[number]) return fail_errno("terminal", "stream " + std::to_string(number), errno, {}, "dup");
+    return {};
+  }
+  if (number == 2 && runner_commands && inside_[1] && same_object(1, 2)) {
+    // Through one pipe, else halves of a command meet behind the filters.
+    inside_[2] = Fd(::fcntl(inside_[1].get(), F_DUPFD_CLOEXEC, 3));
     return {};
   }
   int ends[2];

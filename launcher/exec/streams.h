@@ -45,7 +45,7 @@ class ExecStreams {
  private:
   struct Filters;
   ExecStreams();
-  Status open_terminal();
+  Status open_terminal(bool runner_commands);
   Status open_stream(int number, bool runner_commands);
 
   Fd inside_[3];

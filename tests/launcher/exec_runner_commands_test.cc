@@ -1,0 +1,46 @@
+// What a CI runner would obey is marked however the command's output reaches the runner's log.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/launcher/scratch.h"
+
+namespace oncelatch::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::vector<std::string> in_ci(const std::string& script) {
+  return {"exec", "--profile", "ci", "--", "sh", "-c", script};
+}
+
+constexpr const char* kHalves = "printf :; sleep 0.2; printf ':set-env name=PATH::/x\\n' >&2; echo out; echo err >&2";
+
+TEST(ExecRunnerCommands, HalvesOnBothStreamsMeetInOneFilter) {
+  Scratch scratch;
+  Output joined = scratch.oncelatch_behind({"/bin/sh", "-c", "exec \"$@\" 2>&1", "sh"}, in_ci(kHalves));
+  EXPECT_EQ(joined.status.shell_code(), 0) << joined.err;
+  EXPECT_EQ(joined.out, "::set-env name=PATH:|oncelatch|:/x\nout\nerr\n");
+  Output apart = scratch.oncelatch(in_ci("echo out; echo err >&2"));
+  EXPECT_EQ(apart.out, "out\n");
+  EXPECT_EQ(apart.err, "err\n");
+}
+
+TEST(ExecRunnerCommands, ATerminalOfTheRunnersIsALogToo) {
+  Scratch scratch;
+  const std::string command = "stty -opost; printf '::set-env name=PATH::/x\\n'; tty -s && echo terminal";
+  // A terminal made by script(1), its own output a pipe again.
+  const std::vector<std::string> front = {"/bin/sh", "-c",
+                                          "exec script -qec \"$0 exec $PROFILE -- sh ./run\" /dev/null"};
+  scratch.write("repository/run", command + "\n", 0755);
+  for (const std::string profile : {"--profile ci", "--profile workstation"}) {
+    std::vector<std::string> words = front;
+    words[2] = "PROFILE='" + profile + "'; " + words[2];
+    Output output = scratch.oncelatch_behind(words, {});
+    EXPECT_THAT(output.out, HasSubstr("terminal")) << output.err;
+    const bool marked = output.out.find("::set-env name=PATH:|oncelatch|:/x") != std::string::npos;
+    EXPECT_EQ(marked, profile == "--profile ci") << output.out;
+  }
+}
+
+}  // namespace
+}  // namespace oncelatch::test
