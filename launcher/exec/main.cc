@@ -51,7 +51,9 @@ int become_session(char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (!fill_closed_streams()) return launcher::kExitLauncher;
+  if (!fill_closed_streams())
+    return launcher::report_error(
+        fail_errno("oncelatch", "standard streams", errno, "open /dev/null for them").value());
   if (argc > 0 && argv[0] == launcher::kAttemptName) return launcher::attempt(argc, argv);
   const std::string_view command = argc < 2 ? "" : argv[1];
   if (command != "exec" && command != "why") return become_session(argv);

@@ -151,7 +151,7 @@ sandbox::Streams ExecStreams::inside() const {
 void ExecStreams::started() {
   for (Fd& fd : inside_) fd.reset();
   slave_.reset();
-  if (keeper_ && keyboard_) keeper_->make_raw();
+  if (keeper_) keeper_->take(keyboard_);
 }
 
 void ExecStreams::add_entries(std::vector<pollfd>& entries) const {
@@ -159,6 +159,11 @@ void ExecStreams::add_entries(std::vector<pollfd>& entries) const {
 }
 
 void ExecStreams::move() {
+  auto now = std::chrono::steady_clock::now();
+  if (now - bells_refilled_ > std::chrono::seconds(1)) {
+    filters_->terminal.refill_bells();
+    bells_refilled_ = now;
+  }
   for (Pump& pump : pumps_) pump.move();
 }
 

@@ -13,6 +13,7 @@
 
 #include <poll.h>
 
+#include <chrono>
 #include <memory>
 #include <vector>
 
@@ -55,6 +56,7 @@ class ExecStreams {
   bool keyboard_ = false;  // the caller's input is one
   std::vector<Pump> pumps_;
   std::unique_ptr<TerminalKeeper> keeper_;
+  std::chrono::steady_clock::time_point bells_refilled_;
   std::unique_ptr<Filters> filters_;
 };
 

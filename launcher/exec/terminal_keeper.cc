@@ -55,13 +55,14 @@ TerminalKeeper::~TerminalKeeper() {
   restore({});
 }
 
-void TerminalKeeper::make_raw() {
-  if (!known_ || raw_) return;
+void TerminalKeeper::take(bool raw) {
+  if (!known_ || taken_) return;
+  taken_ = true;
   start_child();
-  termios raw = mode_;
-  ::cfmakeraw(&raw);
-  set_mode(terminal_, raw);
-  raw_ = true;
+  if (!raw) return;
+  termios mode = mode_;
+  ::cfmakeraw(&mode);
+  set_mode(terminal_, mode);
 }
 
 void TerminalKeeper::start_child() {
@@ -76,8 +77,8 @@ void TerminalKeeper::start_child() {
 }
 
 void TerminalKeeper::restore(const std::string& reset_sequences) {
-  if (!raw_) return;
-  raw_ = false;
+  if (!taken_) return;
+  taken_ = false;
   (void)!::write(terminal_, reset_sequences.data(), reset_sequences.size());
   set_mode(terminal_, mode_);
   if (child_ <= 0) return;

@@ -1,7 +1,7 @@
 // The caller's terminal in raw mode, given back as it was: by us, or by a child of ours when we are killed.
 //
 //   TerminalKeeper keeper(fd);
-//   keeper.make_raw();
+//   keeper.take(true);
 //   keeper.restore(reset_sequences);   // also at destruction
 //
 // Ownership: borrows the descriptor; owns the child. Threads: one. Failure: a terminal whose mode can't be read stays
@@ -24,7 +24,8 @@ class TerminalKeeper {
   TerminalKeeper& operator=(const TerminalKeeper&) = delete;
   ~TerminalKeeper();
 
-  void make_raw();
+  // From here on the terminal is given back at the end; `raw`: its keys come to us, byte by byte.
+  void take(bool raw);
   void restore(const std::string& reset_sequences);
   [[nodiscard]] const termios& mode() const { return mode_; }
 
@@ -33,7 +34,7 @@ class TerminalKeeper {
   int terminal_;
   termios mode_{};
   bool known_ = false;
-  bool raw_ = false;
+  bool taken_ = false;
   Fd alive_;  // the child restores when this end closes without a word
   pid_t child_ = -1;
 };

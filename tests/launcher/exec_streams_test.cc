@@ -302,7 +302,7 @@ TEST_P(ExecEnvironment, B142BareSurroundings) {
 
 // Nobody's uid: no entry in passwd. Its own directories are all it has.
 TEST_P(ExecEnvironment, B142AUserNobodyKnows) {
-  if (GetParam() == 0) GTEST_SKIP() << "about an ordinary user";
+  if (GetParam() == 0) return;  // about an ordinary user
   Output output = changed({}, {"sh", "-c", "id -u; id -un; git --version >/dev/null && echo git"}, {});
   EXPECT_EQ(output.status.shell_code(), 0) << output.err;
   EXPECT_THAT(output.out, AllOf(HasSubstr("61234\n"), HasSubstr("git\n")));

@@ -69,7 +69,7 @@ const Optional kOptional[] = {
     {"launcher",
      {"fork", "clone", "wait4", "pipe2", "openat", "write", "statx"},
      "may root's workspace be mapped? If that can't be found out, a note says that it is uid 0 inside"},
-    {"launcher", {"unlink", "rmdir"}, "the next start's sweep removes it"},
+    {"launcher", {"unlink", "unlinkat", "rmdir"}, "the next start's sweep removes it"},
     {"launcher", {"poll"}, "a wait that fails is followed by the read that it was for"},
     {"helper", {}, "the process that tries whether a workspace can be mapped"},
     {"starter", {"fcntl"}, "libc marks a descriptor close-on-exec a second time"},
