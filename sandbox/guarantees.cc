@@ -58,6 +58,7 @@ Guarantee limits(const SandboxPlan& plan) {
   Layers layers = {"kernel.pid_max and RLIMIT_NPROC", "RLIMIT_FSIZE, RLIMIT_NOFILE, size of /tmp"};
   std::string limit = "processor time isn't limited; before Linux 6.14 processes are limited by RLIMIT_NPROC alone";
   if (plan.limits.memory != 0) layers.emplace_back("memory of all processes together");
+  if (plan.limits.memory != 0) limit += "; memory that nothing has mapped is counted by a control group only";
   if (plan.limits.memory == 0) limit = "memory isn't limited; " + limit;
   return {"limits", layers, limit};
 }
@@ -112,8 +113,8 @@ std::vector<Guarantee> landlock_tier(const HostFacts& facts, const SandboxPlan& 
       write_scope_on_host(plan),
       {"read_scope",
        {"landlock"},
-       "/usr, the listed parts of the host's /etc and /proc are readable; whether a name exists can be asked "
-       "everywhere"},
+       "/usr, the listed parts of the host's /etc and /proc are readable; whether a name exists can be asked, and "
+       "changes of names be watched, everywhere"},
       {"deny_inside", {}, "the workspace is one piece: nothing in it is hidden or protected"},
       {"creation_guard", {}, kNewFiles},
       network_on_host(plan),

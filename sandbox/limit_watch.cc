@@ -55,6 +55,18 @@ std::uint64_t field(const char* text, const char* name) {
   return line == nullptr ? 0 : number_at(line + std::strlen(name));
 }
 
+// Anonymous and shared memory of a process: resident, or of what it shares with others only its part. The second costs
+// a walk through all of it, and can't be had of a process that hides its memory.
+std::uint64_t resident(const char* status) {
+  return 1024 * (field(status, "\nRssAnon:") + field(status, "\nRssShmem:"));
+}
+std::uint64_t part_of(int proc, const char* name, std::uint64_t otherwise) {
+  SmallText path;
+  path.text(name).text("/smaps_rollup");
+  if (read_start(proc, path.c_str(), status_text, sizeof status_text) == 0) return otherwise;
+  return 1024 * (field(status_text, "\nPss_Anon:") + field(status_text, "\nPss_Shmem:"));
+}
+
 // Last field of /proc/loadavg: the newest process of this pid namespace.
 std::uint64_t newest_process() {
   unsigned size = read_start(AT_FDCWD, "/proc/loadavg", status_text, sizeof status_text);
@@ -106,7 +118,9 @@ LimitHit LimitWatch::look() {
     return LimitHit::none;
   }
   long before = milliseconds_of(kOwnTime);  // not the clock's: a busy machine must not make it look away
-  Count now = count();
+  Count now = count(false);
+  // What was shared by a fork was counted for each.
+  if (memory_ != 0 && now.bytes > memory_) now = count(true);
   tasks_ = now.tasks;
   LimitHit hit = judge(now, elapsed);
   next_ = milliseconds_now() + pause(now, milliseconds_of(kOwnTime) - before);
@@ -122,8 +136,9 @@ bool LimitWatch::may_be_many() {
   return processes_ != 0 && tasks_ * 2 >= processes_;
 }
 
-LimitWatch::Count LimitWatch::count() {
+LimitWatch::Count LimitWatch::count(bool parts) {
   Count result;
+  const long begin = milliseconds_of(kOwnTime);
   long proc = sys::call(__NR_openat, AT_FDCWD, "/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (proc < 0) return result;
   for (;;) {
@@ -141,7 +156,9 @@ LimitWatch::Count LimitWatch::count() {
       if (!is_digit(*name) || read_start(static_cast<int>(proc), path.c_str(), status_text, sizeof status_text) == 0)
         continue;
       result.tasks += field(status_text, "\nThreads:");
-      result.bytes += 1024 * (field(status_text, "\nRssAnon:") + field(status_text, "\nRssShmem:"));
+      const std::uint64_t bytes = resident(status_text);
+      const bool in_time = parts && bytes != 0 && milliseconds_of(kOwnTime) - begin < kLongestPause;
+      result.bytes += in_time ? part_of(static_cast<int>(proc), name, bytes) : bytes;
     }
   }
   sys::close(static_cast<int>(proc));

@@ -30,7 +30,7 @@ class LimitWatch {
     std::uint64_t tasks = 0;  // threads count, as they do for the kernel
     std::uint64_t bytes = 0;  // anonymous and shared memory that is resident
   };
-  [[nodiscard]] static Count count();
+  [[nodiscard]] static Count count(bool parts);
   [[nodiscard]] bool may_be_many();
   [[nodiscard]] bool at_the_limit(std::uint64_t tasks) const;
   [[nodiscard]] LimitHit judge(const Count& now, long elapsed);

@@ -129,6 +129,33 @@ TEST_P(Limited, MemoryThatFitsIsLeftAlone) {
   }
 }
 
+// Pages that a fork shares are counted once, and each for itself once they are written.
+TEST_P(Limited, MemoryThatIsSharedByForks) {
+  Lab lab(GetParam());
+  auto script = [](const std::string& in_child) {
+    return "import os, time\n"
+           "b = bytearray(60 << 20)\n"
+           "b[::4096] = bytes(len(b) >> 12).replace(b'\\0', b'x')\n"
+           "children = []\n"
+           "for i in range(4):\n"
+           "    children.append(os.fork())\n"
+           "    if children[-1] == 0:\n"
+           "        " +
+           in_child +
+           "; time.sleep(2); os._exit(0)\n"
+           "for child in children: os.waitpid(child, 0)\n";
+  };
+  for (const std::vector<std::string>& source : sources()) {
+    std::vector<std::string> options = with(source, {"--memory", "134217728"});
+    Seen shared = lab.run({"/usr/bin/python3", "-c", script("pass")}, options);
+    EXPECT_EQ(shared.code, 0) << shared.err;
+    EXPECT_EQ(shared.err, "");
+    Seen written = lab.run({"/usr/bin/python3", "-c", script("b[::4096] = b[::4096].replace(b'x', b'y')")}, options);
+    EXPECT_EQ(written.code, 137);
+    EXPECT_EQ(written.err, "limit memory\n");
+  }
+}
+
 // E131: what lies in a temporary filesystem is memory too, where the kernel counts.
 TEST_P(Limited, MemoryInFiles) {
   if (::geteuid() != 0 || GetParam() == Launch::user) return;  // counted for a group only
