@@ -55,8 +55,9 @@ Outcome make_devices(Context& context) {
     if (rc < 0) return failed(rc, link.name);
   }
   if (long rc = sys::call(__NR_mkdirat, AT_FDCWD, "dev/pts", 0755); rc < 0) return failed(rc, "/dev/pts");
+  // The machine's number of terminals is shared by all sandboxes.
   long rc = sys::call(__NR_mount, "devpts", "dev/pts", "devpts", MS_NOSUID | MS_NOEXEC,
-                      "newinstance,ptmxmode=0666,mode=0620");
+                      "newinstance,ptmxmode=0666,mode=0620,max=256");
   if (rc < 0) return failed(rc, "devpts");
   bind_terminal(context);
   if (rc = sys::call(__NR_mkdirat, AT_FDCWD, "dev/shm", 0755); rc < 0) return failed(rc, "/dev/shm");
