@@ -58,9 +58,8 @@ std::string Origins::of_bind(std::size_t index) const {
 std::string Origins::of_cover(const sandbox::Cover& cover) const {
   if (cover.kind == sandbox::Cover::Kind::hide)
     return option("--deny", position(options_.deny, cover.path) < options_.from_file.deny);
-  const std::string git = plan_.sandbox.workspace + "/.git";
-  if (is_or_contains(git, cover.path)) return "git outside would run or follow what it says";
-  return "oncelatch itself lies there";
+  if (cover.path == plan_.own_directory) return "oncelatch itself lies there";
+  return "git outside would run or follow what it says";
 }
 
 std::string Origins::of_variable(const std::string& name) const {

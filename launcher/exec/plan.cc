@@ -135,18 +135,37 @@ class PlanMaker {
     return {};
   }
 
+  static Result<bool> is_a(const std::string& path, mode_t type) { return (TRY(mode_of(path)) & S_IFMT) == type; }
+
+  // A repository without a work tree is its own git directory.
+  static Result<bool> is_bare_repository(const std::string& path) {
+    return TRY(is_a(path + "/HEAD", S_IFREG)) && TRY(is_a(path + "/objects", S_IFDIR)) &&
+           TRY(is_a(path + "/refs", S_IFDIR));
+  }
+
+  Status protect_repository(const std::string& directory) {
+    const bool bare = TRY(is_bare_repository(directory));
+    const std::string git = directory + "/.git";
+    if (TRY(is_a(git, S_IFREG))) return protect(git);
+    if (!bare && directory != sandbox_.workspace && !TRY(is_a(git, S_IFDIR))) return {};
+    for (const char* name : kGitProtected) TRY(protect((bare ? directory : git) + "/" + name));
+    return {};
+  }
+
   // What would run outside later, ourselves included, and what the caller denies.
   Status cover() {
-    const std::string& workspace = sandbox_.workspace;
-    bool is_file = S_ISREG(TRY(mode_of(workspace + "/.git")));
-    if (is_file) TRY(protect(workspace + "/.git"));
-    for (const char* name : kGitProtected)
-      if (!is_file) TRY(protect(workspace + "/.git/" + name));
+    writable_ = {sandbox_.workspace};
+    for (const sandbox::Bind& bind : sandbox_.binds)
+      if (bind.access == sandbox::Access::read_write && bind.source != writable_[0]) writable_.push_back(bind.source);
+    for (const std::string& root : writable_) TRY(protect_repository(root));
     std::string own = real_path(TRY(sandbox::find_companion("oncelatch-exec")));
     std::string directory = own.substr(0, own.rfind('/'));
-    if (directory == workspace)
-      return fail("workspace", shown(workspace), "oncelatch itself lies in it", "install oncelatch outside of it");
-    if (is_or_contains(workspace, directory)) TRY(protect(directory));
+    for (const std::string& root : writable_) {
+      if (directory == root)
+        return fail("workspace", shown(root), "oncelatch itself lies in it", "install oncelatch outside of it");
+      if (is_or_contains(root, directory)) plan_.own_directory = directory;
+    }
+    if (!plan_.own_directory.empty()) TRY(protect(directory));
     for (const std::string& path : options_.deny) TRY(deny(path));
     return {};
   }
@@ -267,6 +286,7 @@ class PlanMaker {
   sandbox::SandboxPlan& sandbox_;
   std::string home_;
   std::vector<std::string> visible_;
+  std::vector<std::string> writable_;  // the workspace first
   std::vector<std::pair<std::string, std::string>> links_;
   std::vector<std::string> path_;
   std::vector<std::string> variables_;

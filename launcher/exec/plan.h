@@ -23,7 +23,8 @@ struct ExecPlan {
   ExecProfile profile;
   Workspace workspace;
   sandbox::SandboxPlan sandbox;
-  std::string program;  // host path of the command's file
+  std::string program;        // host path of the command's file
+  std::string own_directory;  // of oncelatch itself, where something writable holds it
   CommandEnvironment environment;
   std::vector<std::string> toolchains;  // names of those that are shown
   std::uint64_t seconds = 0;            // 0: no limit
