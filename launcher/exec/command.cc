@@ -37,10 +37,15 @@ constexpr int kDrain = 500;           // ms for output that is still on its way
 
 // Before anything is started: one that came while the command already runs would end us alone, and signals that are
 // blocked and never read would leave nobody who can end the command.
-Result<Fd> open_signals() {
+sigset_t watched_signals() {
   sigset_t watched;
   sigemptyset(&watched);
   for (int number : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH}) sigaddset(&watched, number);
+  return watched;
+}
+
+Result<Fd> open_signals() {
+  const sigset_t watched = watched_signals();
   Fd signals(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!signals) return fail_errno("oncelatch", "signals", errno, {}, "signalfd");
   ::sigprocmask(SIG_BLOCK, &watched, nullptr);
@@ -68,6 +73,9 @@ class Session {
       std::optional<ExitStatus> status = TRY(confined_.process.poll());
       if (!status) continue;
       streams_.drain(kDrain);
+      // What is still to be said may wait for a terminal that nobody reads; we can be ended there.
+      const sigset_t watched = watched_signals();
+      ::sigprocmask(SIG_UNBLOCK, &watched, nullptr);
       return *status;
     }
   }

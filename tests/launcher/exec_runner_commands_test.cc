@@ -1,7 +1,12 @@
 // What a CI runner would obey is marked however the command's output reaches the runner's log.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pty.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "base/fd.h"
 #include "tests/launcher/scratch.h"
 
 namespace oncelatch::test {
@@ -40,6 +45,27 @@ TEST(ExecRunnerCommands, ATerminalOfTheRunnersIsALogToo) {
     const bool marked = output.out.find("::set-env name=PATH:|oncelatch|:/x") != std::string::npos;
     EXPECT_EQ(marked, profile == "--profile ci") << output.out;
   }
+}
+
+// The command is ended in time; what we say about it waits for the terminal, and for no signal.
+TEST(ExecRunnerCommands, ATerminalThatNobodyReadsKeepsNobodyAlive) {
+  Scratch scratch;
+  const std::string repository = scratch.path("repository");
+  int tty = -1;
+  const pid_t child = ::forkpty(&tty, nullptr, nullptr, nullptr);
+  if (child == 0) {
+    if (::chdir(repository.c_str()) != 0) ::_exit(126);
+    ::execl(program("oncelatch").c_str(), "oncelatch", "exec", "--time", "1", "--", "yes", repository.c_str(), nullptr);
+    ::_exit(127);
+  }
+  const Fd terminal(tty);
+  ASSERT_TRUE(eventually([&] { return process_tree(child).size() >= 4; }));
+  // Left are we and the one that puts the terminal's mode back.
+  EXPECT_TRUE(eventually([&] { return process_tree(child).size() <= 2; }, std::chrono::seconds(8)));
+  ::kill(child, SIGTERM);
+  int status = 0;
+  EXPECT_TRUE(eventually([&] { return ::waitpid(child, &status, WNOHANG) == child; }));
+  if (is_running(child)) ::kill(child, SIGKILL);
 }
 
 }  // namespace
