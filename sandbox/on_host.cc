@@ -56,6 +56,9 @@ Outcome take_in_orphans(Context&) {
   if (fd < 0) return failed(fd, kChildren);
   sys::close(static_cast<int>(fd));
   ends_descendants = true;
+  // The lifeline tells the launcher's end. Dying with it, the outer process would leave to the host what it takes over
+  // from the first one, which it has just killed.
+  if (long rc = sys::call(__NR_prctl, PR_SET_PDEATHSIG, 0); rc < 0) return failed(rc, "PR_SET_PDEATHSIG");
   return {};
 }
 
