@@ -32,8 +32,8 @@ TEST(ExecRunnerCommands, HalvesOnBothStreamsMeetInOneFilter) {
 
 TEST(ExecRunnerCommands, ATerminalOfTheRunnersIsALogToo) {
   Scratch scratch;
-  const std::string command = "stty -opost; printf '::set-env name=PATH::/x\\n'; tty -s && echo terminal";
-  // A terminal made by script(1), its own output a pipe again.
+  const std::string command = "stty -opost; printf '\\n::set-env name=PATH::/x\\n'; tty -s && echo terminal";
+  // A terminal made by script(1), its own output a pipe again. What script types at its end may be echoed first.
   const std::vector<std::string> front = {"/bin/sh", "-c",
                                           "exec script -qec \"$0 exec $PROFILE -- sh ./run\" /dev/null"};
   scratch.write("repository/run", command + "\n", 0755);
