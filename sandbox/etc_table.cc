@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
@@ -21,6 +22,7 @@ constexpr off_t kMostCopied = 16 << 10;  // larger files are bound
 struct EtcRow {
   const char* path;
   const char* reason;
+  bool often_empty = false;  // then looked into before it is mounted
 };
 
 // Never: shadow, gshadow, sudoers, ssh, machine-id, gitconfig, environment, profile, cron, security, ssl/private,
@@ -35,7 +37,7 @@ constexpr EtcRow kRows[] = {
     {"/etc/ssl/certs", "certificate authorities"},
     {"/etc/ssl/cert.pem", "certificate authorities, Alpine and others"},
     {"/etc/ssl/openssl.cnf", "OpenSSL refuses to start without it in some builds"},
-    {"/etc/ca-certificates", "certificate authorities of the administrator"},
+    {"/etc/ca-certificates", "certificate authorities of the administrator", true},
     {"/etc/pki/tls/certs", "certificate authorities, Fedora"},
     {"/etc/pki/tls/cert.pem", "certificate authorities, Fedora"},
     {"/etc/pki/ca-trust/extracted", "certificate authorities, Fedora"},
@@ -45,14 +47,14 @@ constexpr EtcRow kRows[] = {
     {"/etc/os-release", "the distribution's name"},
     {"/etc/lsb-release", "the distribution's name"},
     {"/etc/mime.types", "types of files"},
-    {"/etc/terminfo", "terminal descriptions"},
+    {"/etc/terminfo", "terminal descriptions", true},
     {"/etc/services", "names of ports"},
     {"/etc/protocols", "names of protocols"},
     {"/etc/fonts", "headless browsers"},
 };
 
-std::string read_small(int fd) {
-  std::string content(static_cast<std::size_t>(kMostCopied), '\0');
+std::string read_small(int fd, off_t size) {
+  std::string content(static_cast<std::size_t>(std::min(size, kMostCopied)), '\0');
   ssize_t got = ::read(fd, content.data(), content.size());
   content.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
   return content;
@@ -73,32 +75,34 @@ bool is_worth_a_mount(int directory) {
 
 constexpr int kOpen = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
 
-void add_object(View& view, const char* path, Fd fd) {
+void add_object(View& view, const EtcRow& row, Fd fd) {
+  const char* path = row.path;
   struct stat found {};
   if (!fd || ::fstat(fd.get(), &found) != 0) return;
   if (S_ISREG(found.st_mode) && found.st_size <= kMostCopied) {
-    view.file(path, read_small(fd.get()));
+    view.file(path, read_small(fd.get(), found.st_size));
   } else if (S_ISREG(found.st_mode) || S_ISDIR(found.st_mode)) {
     bool directory = S_ISDIR(found.st_mode);
-    if (directory && !is_worth_a_mount(fd.get())) return;
+    if (directory && row.often_empty && !is_worth_a_mount(fd.get())) return;
     view.bind_path(path, path, {.read_only = true, .executable = false, .directory = directory}, Rights::none);
   }
 }
 
 // A link into /usr stays a link; any other is followed once, here.
-void add_link(View& view, const char* path) {
+void add_link(View& view, const EtcRow& row) {
+  const char* path = row.path;
   std::array<char, PATH_MAX> target;
   ssize_t size = ::readlink(path, target.data(), target.size() - 1);
   if (size <= 0) return;
   std::string to(target.data(), static_cast<std::size_t>(size));
   if (to.starts_with("/usr/") || to.starts_with("../usr/")) return view.link(path, to);
-  add_object(view, path, Fd(::open(path, kOpen)));
+  add_object(view, row, Fd(::open(path, kOpen)));
 }
 
-void add_row(View& view, const char* path) {
-  Fd fd(::open(path, kOpen | O_NOFOLLOW));
-  if (fd) return add_object(view, path, std::move(fd));
-  if (errno == ELOOP) add_link(view, path);
+void add_row(View& view, const EtcRow& row) {
+  Fd fd(::open(row.path, kOpen | O_NOFOLLOW));
+  if (fd) return add_object(view, row, std::move(fd));
+  if (errno == ELOOP) add_link(view, row);
 }
 
 void add_accounts(View& view, const EtcFacts& facts) {
@@ -123,7 +127,7 @@ void add_names(View& view, const EtcFacts& facts) {
   view.link("/etc/mtab", "/proc/self/mounts");
   if (!facts.host_network) return;
   for (const char* path : {"/etc/hosts", "/etc/resolv.conf"})
-    if (Fd fd(::open(path, O_RDONLY | O_CLOEXEC)); fd) view.file(path, read_small(fd.get()));
+    if (Fd fd(::open(path, O_RDONLY | O_CLOEXEC)); fd) view.file(path, read_small(fd.get(), kMostCopied));
 }
 
 }  // namespace
@@ -137,7 +141,7 @@ std::vector<std::string> etc_paths(bool host_network) {
 
 void add_etc(View& view, const EtcFacts& facts) {
   view.directory("/etc", 0755, Rights::read);
-  for (const EtcRow& row : kRows) add_row(view, row.path);
+  for (const EtcRow& row : kRows) add_row(view, row);
   add_accounts(view, facts);
   add_names(view, facts);
 }
