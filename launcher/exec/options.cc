@@ -79,6 +79,8 @@ Complaint take_ports(ExecOptions& options, const std::string& list) {
     if (!port || *port == 0 || *port > 65535) return "a port is a number from 1 to 65535";
     options.ports.push_back(static_cast<std::uint16_t>(*port));
   }
+  constexpr std::size_t kMostPorts = 64;
+  if (options.ports.size() > kMostPorts) return "at most 64 ports";
   return {};
 }
 
@@ -106,19 +108,31 @@ Complaint take_allow(ExecOptions& options, const std::string& value) {
   return {};
 }
 
+struct LimitRow {
+  std::string_view name;
+  std::optional<std::uint64_t> ExecOptions::*amount;
+  std::uint64_t least;
+  std::uint64_t most;
+};
+
+constexpr LimitRow kLimits[] = {
+    {"memory", &ExecOptions::memory, std::uint64_t{16} << 20, std::uint64_t{1} << 50},
+    {"processes", &ExecOptions::processes, 8, std::uint64_t{1} << 22},  // kernel: PID_MAX_LIMIT
+    {"files", &ExecOptions::open_files, 16, std::uint64_t{1} << 20},
+    {"file-size", &ExecOptions::file_size, 4096, std::uint64_t{1} << 60},
+    {"tmp", &ExecOptions::temporary_bytes, 4096, std::uint64_t{1} << 50},
+};
+
 Complaint take_limit(ExecOptions& options, const std::string& value) {
   std::size_t equals = value.find('=');
   std::string key = value.substr(0, equals);
   std::uint64_t amount = equals == std::string::npos ? 0 : parse_size(value.substr(equals + 1)).value_or(0);
-  std::pair<std::string_view, std::optional<std::uint64_t>*> places[] = {{"memory", &options.memory},
-                                                                         {"processes", &options.processes},
-                                                                         {"files", &options.open_files},
-                                                                         {"file-size", &options.file_size},
-                                                                         {"tmp", &options.temporary_bytes}};
-  for (auto& [name, place] : places) {
-    if (key != name) continue;
+  for (const LimitRow& row : kLimits) {
+    if (key != row.name) continue;
     if (amount == 0) return "write " + key + "=NUMBER, with k, M, G or T for bytes";
-    *place = amount;
+    if (amount < row.least || amount > row.most)
+      return "from " + std::to_string(row.least) + " to " + std::to_string(row.most);
+    options.*row.amount = amount;
     return {};
   }
   return "write memory=, processes=, files=, file-size= or tmp= and a number";

@@ -80,6 +80,16 @@ TEST_P(ExecCodes, B028B029AMissingGuaranteeNamesItselfAndRunsNothing) {
   }
 }
 
+TEST_P(ExecCodes, ALimitThatMakesNoSenseIsRefused) {
+  for (const char* limit : {"processes=999999999999", "processes=1", "memory=1", "files=0", "tmp=9999999999T",
+                            "file-size=-1", "cpu=3", "memory"}) {
+    Output output = run({"--limit", limit}, {"echo", "RAN"});
+    EXPECT_EQ(output.status.shell_code(), 122) << limit << output.err;
+    EXPECT_THAT(output.err, HasSubstr("command line: --limit ")) << limit;
+    EXPECT_EQ(output.out, "") << limit;
+  }
+}
+
 // What the report claims is refused is refused.
 TEST_P(ExecCodes, B027TheReportClaimsWhatHolds) {
   add_probe();
