@@ -51,9 +51,10 @@ list(APPEND ONCELATCH_LIGHT_SOURCES ${ONCELATCH_SANDBOX_SOURCES})
 execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libstdc++.a OUTPUT_VARIABLE ONCELATCH_LIBSTDCXX
   OUTPUT_STRIP_TRAILING_WHITESPACE)
 find_library(ONCELATCH_UTF8PROC_ARCHIVE libutf8proc.a REQUIRED)
+find_library(ONCELATCH_SODIUM_ARCHIVE libsodium.a REQUIRED)
 
 add_freestanding_program(oncelatch oncelatch SOURCES ${ONCELATCH_LIGHT_SOURCES}
-  LIBRARIES ${ONCELATCH_UTF8PROC_ARCHIVE} ${ONCELATCH_LIBSTDCXX})
+  LIBRARIES ${ONCELATCH_UTF8PROC_ARCHIVE} ${ONCELATCH_SODIUM_ARCHIVE} ${ONCELATCH_LIBSTDCXX})
 # Every template is made here: libstdc++'s own copies drag in its streams. The warnings are those of cmake/options.cmake.
 target_compile_options(oncelatch PRIVATE -D_GLIBCXX_EXTERN_TEMPLATE=0
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict -Wno-array-bounds -Wno-stringop-overflow>)

@@ -1,6 +1,9 @@
 #include "launcher/exec/report.h"
 
+#include <sodium/crypto_hash_sha256.h>
+
 #include "base/beneath.h"
+#include "base/digits.h"
 #include "base/json_text.h"
 #include "base/untrusted.h"
 #include "sandbox/guarantees.h"
@@ -50,7 +53,26 @@ void put_plan(JsonText& json, const ExecPlan& plan) {
   json.key("file_size").number(static_cast<std::int64_t>(inside.limits.file_size));
   json.key("tmp").number(static_cast<std::int64_t>(inside.limits.temporary_bytes));
   json.key("seconds").number(static_cast<std::int64_t>(plan.seconds)).close('}');
-  json.key("confined_uid").number(inside.uid);
+}
+
+// Of what the report says of the plan, mounts and covers included: two runs under the same rules have the same.
+std::string plan_sha256(const ExecPlan& plan) {
+  JsonText json;
+  json.open('{');
+  put_plan(json, plan);
+  json.key("mounts").open('[');
+  for (const sandbox::Bind& bind : plan.sandbox.binds)
+    json.text(bind.target).number(bind.access == sandbox::Access::read_write ? 1 : 0);
+  json.close(']').key("covers").open('[');
+  for (const sandbox::Cover& cover : plan.sandbox.covers)
+    json.text(cover.path).number(cover.kind == sandbox::Cover::Kind::hide ? 1 : 0);
+  json.close(']').close('}');
+  const std::string text = json.take();
+  unsigned char digest[crypto_hash_sha256_BYTES];
+  crypto_hash_sha256(digest, reinterpret_cast<const unsigned char*>(text.data()), text.size());
+  std::string result;
+  for (unsigned char byte : digest) result += hexadecimal(byte, 2);
+  return result;
 }
 
 void put_facts(JsonText& json, const sandbox::HostFacts& facts, const sandbox::SandboxPlan& plan) {
@@ -88,7 +110,11 @@ std::string exec_report_text(const ExecReport& report) {
   json.key("exit").open('{').key("code").number(report.code).key("reason").text(report.reason).close('}');
   if (!report.error.empty()) json.key("error").text(report.error);
   put_list(json, "command", report.options->command);
-  if (report.plan != nullptr) put_plan(json, *report.plan);
+  if (report.plan != nullptr) {
+    put_plan(json, *report.plan);
+    json.key("plan_sha256").text(plan_sha256(*report.plan));
+    json.key("confined_uid").number(report.plan->sandbox.uid);
+  }
   if (report.facts != nullptr && report.plan != nullptr) put_facts(json, *report.facts, report.plan->sandbox);
   if (report.self_test != nullptr) put_self_test(json, *report.self_test);
   json.close('}');

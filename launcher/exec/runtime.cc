@@ -58,6 +58,10 @@ extern char __libc_single_threaded;
 char __libc_single_threaded = 1;
 extern void* __dso_handle;
 void* __dso_handle = nullptr;
+// The archive of libsodium was compiled with the other C library's checks.
+void __explicit_bzero_chk(void* memory, std::size_t size, std::size_t) {
+  ::explicit_bzero(memory, size);
+}
 [[noreturn]] void __cxa_pure_virtual() {
   end("pure virtual call");
 }

@@ -80,6 +80,23 @@ TEST_P(ExecCodes, B028B029AMissingGuaranteeNamesItselfAndRunsNothing) {
   }
 }
 
+TEST_P(ExecCodes, TheReportNamesThePlanByItsDigest) {
+  std::set<std::string> digests;
+  auto digest = [&](const std::vector<std::string>& options) {
+    EXPECT_EQ(run(options, {"true"}).status.shell_code(), 0);
+    std::string text = scratch.report().value("plan_sha256", "");
+    EXPECT_EQ(text.size(), 64U);
+    digests.insert(text);
+  };
+  digest({});
+  digest({});
+  EXPECT_EQ(digests.size(), 1U) << "the same rules, the same digest";
+  digest({"--net", "loopback"});
+  digest({"--read", "/var/log"});
+  digest({"--limit", "processes=99"});
+  EXPECT_EQ(digests.size(), 4U);
+}
+
 TEST_P(ExecCodes, ALimitThatMakesNoSenseIsRefused) {
   for (const char* limit : {"processes=999999999999", "processes=1", "memory=1", "files=0", "tmp=9999999999T",
                             "file-size=-1", "cpu=3", "memory"}) {

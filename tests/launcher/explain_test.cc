@@ -82,7 +82,8 @@ TEST_P(Explain, TellsWhatIsNotHeld) {
   EXPECT_EQ(output.status.shell_code(), 121);
   EXPECT_THAT(row(output.out, "creation_guard"), HasSubstr("MISSING"));
   EXPECT_THAT(output.err, HasSubstr("--accept-loss creation_guard"));
-  output = scratch.oncelatch({"exec", "--require", "creation_guard", "--accept-loss", "creation_guard", "--explain", "--", "true"});
+  output = scratch.oncelatch(
+      {"exec", "--require", "creation_guard", "--accept-loss", "creation_guard", "--explain", "--", "true"});
   EXPECT_EQ(output.status.shell_code(), 0) << output.err;
   EXPECT_THAT(row(output.out, "creation_guard"), HasSubstr("LOST, by --accept-loss"));
 }
