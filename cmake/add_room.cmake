@@ -8,11 +8,11 @@ function(add_room name)
   target_link_libraries(room_${name} PUBLIC oncelatch_options ${ROOM_LINKS})
 endfunction()
 
-# add_room_test(NAME SOURCES file... [LINKS target...] [TIMEOUT seconds])
-# One GoogleTest program; every TEST is a ctest of its own name.
+# add_room_test(NAME [SERIAL] SOURCES file... [LINKS target...] [TIMEOUT seconds])
+# One GoogleTest program; every TEST is a ctest of its own name. SERIAL: while one of them runs nothing else does.
 include(GoogleTest)
 function(add_room_test name)
-  cmake_parse_arguments(TEST "" "TIMEOUT" "SOURCES;LINKS" ${ARGN})
+  cmake_parse_arguments(TEST "SERIAL" "TIMEOUT" "SOURCES;LINKS" ${ARGN})
   if(NOT TEST_TIMEOUT)
     set(TEST_TIMEOUT 120)
   endif()
@@ -22,5 +22,6 @@ function(add_room_test name)
     ONCELATCH_CASES_DIR="${CMAKE_SOURCE_DIR}/tests/cases" ONCELATCH_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
     ONCELATCH_BINARY_DIR="${CMAKE_BINARY_DIR}")
   target_precompile_headers(${name} REUSE_FROM test_pch)
-  gtest_discover_tests(${name} TEST_PREFIX ${name}. NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${TEST_TIMEOUT})
+  gtest_discover_tests(${name} TEST_PREFIX ${name}. NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60
+    PROPERTIES TIMEOUT ${TEST_TIMEOUT} RUN_SERIAL ${TEST_SERIAL})
 endfunction()

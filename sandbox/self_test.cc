@@ -107,38 +107,47 @@ long open_datagram_socket(const Context&) {
   return sys::call(__NR_socket, kInternet, kDatagram | O_CLOEXEC, 0);
 }
 
-const Entry* pinned_directory(const WirePlan& plan) {
-  for (std::uint32_t i = 0; i < plan.entry_count; ++i)
-    if (plan.entries[i].kind == EntryKind::pin || plan.entries[i].kind == EntryKind::protect) return &plan.entries[i];
-  return nullptr;
-}
-
-bool holds_something(const char* directory) {
-  long fd = sys::call(__NR_openat, AT_FDCWD, directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (fd < 0) return false;
-  alignas(8) char entries[512];
-  long size = sys::call(__NR_getdents64, fd, entries, sizeof entries);
-  sys::close(static_cast<int>(fd));
-  constexpr long kDots = 48;  // "." and ".." alone
-  return size > kDots;
-}
-
-// What a mount point answers to a rename it answers to its removal, too: EBUSY, before anything is looked at. So a
-// directory that holds something isn't moved even where the pin is missing.
-long rename_pinned(const Context& context) {
-  const Entry* pinned = pinned_directory(*context.plan);
-  if (pinned == nullptr) return -ENOENT;
-  const char* name = pinned->target.data;
-  if (holds_something(name)) {
-    long rc = sys::call(__NR_unlinkat, AT_FDCWD, name, AT_REMOVEDIR);
-    return rc == -ENOTEMPTY ? 0 : rc;
+// A directory by preference: with it the attempt can be made without moving anything.
+const Entry* pinned_entry(const WirePlan& plan) {
+  const Entry* file = nullptr;
+  for (std::uint32_t i = 0; i < plan.entry_count; ++i) {
+    const Entry& entry = plan.entries[i];
+    if (entry.kind != EntryKind::pin && entry.kind != EntryKind::protect) continue;
+    if ((entry.flags & kIsDirectory) != 0) return &entry;
+    file = &entry;
   }
+  return file;
+}
+
+// Moves it away and back at once.
+long rename_and_back(const char* name) {
   SmallText other;
   other.text(name).text("~oncelatch");
   if (other.overflowed()) return -ENAMETOOLONG;
   long rc = sys::call(__NR_renameat2, AT_FDCWD, name, AT_FDCWD, other.c_str(), RENAME_NOREPLACE);
   if (rc >= 0) (void)sys::call(__NR_renameat2, AT_FDCWD, other.c_str(), AT_FDCWD, name, RENAME_NOREPLACE);
   return rc;
+}
+
+// What a mount point answers to a rename it answers to its removal, too: EBUSY, before anything is looked at. So a
+// directory that holds something isn't moved even where the pin is missing; and what is no directory any more was
+// not pinned, and is left as it is.
+long rename_pinned(const Context& context) {
+  const Entry* pinned = pinned_entry(*context.plan);
+  if (pinned == nullptr) return -ENOENT;
+  const char* name = pinned->target.data;
+  if ((pinned->flags & kIsDirectory) == 0) return rename_and_back(name);
+  long fd = sys::call(__NR_openat, AT_FDCWD, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd == -ENOTDIR || fd == -ELOOP || fd == -ENOENT) return 0;
+  if (fd < 0) return fd;
+  alignas(8) char entries[512];
+  long size = sys::call(__NR_getdents64, fd, entries, sizeof entries);
+  sys::close(static_cast<int>(fd));
+  if (size < 0) return size;
+  constexpr long kDots = 48;  // "." and ".." alone
+  if (size <= kDots) return rename_and_back(name);
+  long rc = sys::call(__NR_unlinkat, AT_FDCWD, name, AT_REMOVEDIR);
+  return rc == -ENOTEMPTY || rc == -ENOTDIR || rc == -ENOENT ? 0 : rc;
 }
 
 long type_into_terminal(const Context&) {
@@ -175,7 +184,7 @@ bool without_host_network(const WirePlan& plan) {
   return !has(plan, kPlanHostNetwork);
 }
 bool has_pin(const WirePlan& plan) {
-  return pinned_directory(plan) != nullptr;
+  return pinned_entry(plan) != nullptr;
 }
 bool has_scopes(const WirePlan& plan) {
   return landlock::known_scopes(plan.landlock_abi) != 0;

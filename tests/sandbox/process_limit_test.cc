@@ -1,0 +1,102 @@
+// The limit on the number of processes. The bombs want the machine for themselves: these tests run one at a time.
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+
+#include "base/beneath.h"
+#include "tests/sandbox/lab.h"
+#include "tests/sandbox/must_confine.h"
+
+namespace oncelatch::sandbox {
+
+namespace {
+
+class ProcessLimit : public testing::TestWithParam<Launch> {
+ protected:
+  void SetUp() override { REQUIRE_CONFINEMENT(); }
+};
+INSTANTIATE_TEST_SUITE_P(Launches, ProcessLimit, testing::ValuesIn(possible_launches()), launch_name);
+
+// With a control group, which is made for the kernel's root only, and without.
+std::vector<std::vector<std::string>> sources(Launch launch) {
+  if (launch == Launch::root_as_root) return {{}, {"--no-groups"}};
+  return {{}};
+}
+
+std::vector<std::string> with(std::vector<std::string> options, const std::vector<std::string>& more) {
+  options.insert(options.end(), more.begin(), more.end());
+  return options;
+}
+
+// E130: a fork bomb stops at the limit, also for kernel uid 0.
+TEST_P(ProcessLimit, Processes) {
+  Lab lab(GetParam());
+  EXPECT_EQ(lab.attempts({"fork-many=400"}, {"--processes", "320"})["fork-many=400"], "EAGAIN");
+  EXPECT_EQ(lab.attempts({"fork-many=200"}, {"--processes", "320"})["fork-many=200"], "OK");
+}
+
+// How late this process, outside, starts another one while the bomb goes off.
+std::chrono::milliseconds longest_start(Process& bomb) {
+  std::chrono::steady_clock::duration longest{};
+  for (;;) {
+    auto before = std::chrono::steady_clock::now();
+    Spawn spawn;
+    spawn.path = "/bin/true";
+    spawn.argv = {"true"};
+    EXPECT_EQ(run_program(spawn).code, 0);
+    longest = std::max(longest, std::chrono::steady_clock::now() - before);
+    Result<ExitStatus> end = bomb.wait(std::chrono::milliseconds(20));
+    if (!end && end.error().errno_value == ETIMEDOUT) continue;
+    EXPECT_EQ(end ? end->shell_code() : -1, 137);
+    break;
+  }
+  return std::chrono::duration_cast<std::chrono::milliseconds>(longest);
+}
+
+// E130: what stays at the limit is ended, the reason is told, and the rest of the machine stays usable.
+TEST_P(ProcessLimit, Bombs) {
+  Lab lab(GetParam());
+  for (const std::vector<std::string>& source : sources(GetParam()))
+    for (const char* bomb : {"fork-bomb", "thread-bomb", "vfork-bomb"}) {
+      int ends[2];
+      ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+      Fd err(ends[0]);
+      Spawn spawn = lab.spawn(with(source, {"--processes", "320"}), {lab.probe(), bomb});
+      spawn.keep[2] = ends[1];
+      Result<Process> runner = start(spawn);
+      ::close(ends[1]);
+      ASSERT_TRUE(runner);
+      auto since = std::chrono::steady_clock::now();
+      std::chrono::milliseconds longest = longest_start(*runner);
+      auto took = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - since);
+      std::printf("%s %s: ended after %lld ms, slowest start outside %lld ms\n", bomb, source.empty() ? "" : "no group",
+                  static_cast<long long>(took.count()), static_cast<long long>(longest.count()));
+      EXPECT_LT(longest, std::chrono::seconds(5));  // the machine may be busy with other things too
+      EXPECT_LT(took, std::chrono::seconds(20));
+      Result<std::string> told = read_whole(err.get(), "stderr", 1 << 20);
+      ASSERT_TRUE(told);
+      EXPECT_NE(told->find("limit processes\n"), std::string::npos) << *told;
+    }
+}
+
+// Many processes that fit are nobody's fault, however long they stay and however they come and go.
+TEST_P(ProcessLimit, ManyProcessesThatFitAreLeftAlone) {
+  Lab lab(GetParam());
+  const std::string script =
+      "i=0; while [ $i -lt 270 ]; do sleep 4 & i=$((i+1)); done; "
+      "i=0; while [ $i -lt 300 ]; do /bin/true; i=$((i+1)); done; wait; echo done";
+  for (const std::vector<std::string>& source : sources(GetParam())) {
+    Seen seen = lab.run({"/bin/sh", "-c", script}, with(source, {"--processes", "320"}));
+    EXPECT_EQ(seen.code, 0) << seen.err;
+    EXPECT_EQ(seen.out, "done\n");
+    EXPECT_EQ(seen.err, "");
+  }
+}
+
+}  // namespace
+}  // namespace oncelatch::sandbox
