@@ -21,6 +21,10 @@ constexpr std::size_t kMebibyte = std::size_t{1} << 20;
 
 // Every process makes more, for ever; none gives up.
 int fork_bomb(const std::string&) {
+  for (;;) (void)!::fork();
+}
+// Each sleeps for a millisecond before it tries again: what this costs the machine is timers, not processes.
+int sleepy_fork_bomb(const std::string&) {
   for (;;)
     if (::fork() < 0) ::usleep(1000);
 }
@@ -136,6 +140,7 @@ int fill(const std::string& argument) {
 
 const Named kLimitAttempts[] = {
     {"fork-bomb", fork_bomb},
+    {"sleepy-fork-bomb", sleepy_fork_bomb},
     {"orphan-storm", orphan_storm},
     {"thread-bomb", thread_bomb},
     {"vfork-bomb", vfork_bomb},

@@ -69,31 +69,51 @@ Outside start_outside(Process& bomb) {
   return result;
 }
 
-// E130: what stays at the limit is ended, the reason is told, and the rest of the machine stays usable: every program
-// outside starts. How long the slowest takes depends on the machine, so it is printed and not judged.
+// Sets it off in a sandbox and watches from outside until it is ended for the right reason.
+struct Explosion {
+  Outside outside;
+  Clock::duration took{};
+};
+Explosion set_off(const Lab& lab, const std::string& bomb, const std::vector<std::string>& source) {
+  Explosion result;
+  int ends[2];
+  EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  Fd err(ends[0]);
+  Spawn spawn = lab.spawn(with(source, {"--processes", "320"}), {lab.probe(), bomb});
+  spawn.keep[2] = ends[1];
+  Result<Process> runner = start(spawn);
+  ::close(ends[1]);
+  EXPECT_TRUE(runner);
+  if (!runner) return result;
+  Clock::time_point since = Clock::now();
+  result.outside = start_outside(*runner);
+  result.took = Clock::now() - since;
+  std::printf("%s%s: ended after %lld ms, %d starts outside, slowest %lld ms\n", bomb.c_str(),
+              source.empty() ? "" : ", no group", milliseconds(result.took), result.outside.starts,
+              milliseconds(result.outside.slowest));
+  Result<std::string> told = read_whole(err.get(), "stderr", 1 << 20);
+  EXPECT_NE((told ? *told : told.error().message()).find("limit processes\n"), std::string::npos);
+  return result;
+}
+
+// E130: what stays at the limit is ended, the reason is told, and the rest of the machine stays usable.
 TEST_P(ProcessLimit, Bombs) {
   Lab lab(GetParam());
   for (const std::vector<std::string>& source : sources(GetParam()))
     for (const char* bomb : {"fork-bomb", "thread-bomb", "vfork-bomb"}) {
-      int ends[2];
-      ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
-      Fd err(ends[0]);
-      Spawn spawn = lab.spawn(with(source, {"--processes", "320"}), {lab.probe(), bomb});
-      spawn.keep[2] = ends[1];
-      Result<Process> runner = start(spawn);
-      ::close(ends[1]);
-      ASSERT_TRUE(runner);
-      Clock::time_point since = Clock::now();
-      Outside outside = start_outside(*runner);
-      Clock::duration took = Clock::now() - since;
-      std::printf("%s %s: ended after %lld ms, %d starts outside, slowest %lld ms\n", bomb,
-                  source.empty() ? "" : "no group", milliseconds(took), outside.starts, milliseconds(outside.slowest));
-      EXPECT_GE(outside.starts, 2);
-      EXPECT_LT(took, std::chrono::seconds(60));
-      Result<std::string> told = read_whole(err.get(), "stderr", 1 << 20);
-      ASSERT_TRUE(told);
-      EXPECT_NE(told->find("limit processes\n"), std::string::npos) << *told;
+      Explosion seen = set_off(lab, bomb, source);
+      EXPECT_LT(seen.outside.slowest, std::chrono::seconds(5));  // the machine may be busy with other things too
+      EXPECT_LT(seen.took, std::chrono::seconds(20));
     }
+}
+
+// Hundreds of processes that each sleep for a millisecond cost the machine its time in timer interrupts, with or
+// without a limit on processes (SECURITY.md, "not protected"): the bomb is ended all the same, and each start outside
+// succeeds.
+TEST_P(ProcessLimit, SleepyBombs) {
+  Lab lab(GetParam());
+  for (const std::vector<std::string>& source : sources(GetParam()))
+    EXPECT_GE(set_off(lab, "sleepy-fork-bomb", source).outside.starts, 2);
 }
 
 // Many processes that fit are nobody's fault, however long they stay and however they come and go.
