@@ -110,7 +110,7 @@ Result<LaunchConfig> resolve_config(const RunOptions& options, std::vector<std::
   config.rules = TRY(load_rules(options.policy));
   config.program = TRY(find_program(*config.agent, options, config.environment));
   struct stat git {};
-  config.git_is_file = ::lstat((config.workspace + "/.git").c_str(), &git) == 0 && S_ISREG(git.st_mode);
+  config.git_is_file = ::stat((config.workspace + "/.git").c_str(), &git) == 0 && S_ISREG(git.st_mode);
   // The same words as exec's.
   ExecOptions network = TRY(parse_exec_options({"--net", options.network, "--", "agent"}));
   config.network = *network.network;

@@ -13,6 +13,7 @@ set(ONCELATCH_LIGHT_SOURCES
   launcher/errors.cc
   launcher/exec/attempt.cc
   launcher/exec/command.cc
+  launcher/exec/cover_path.cc
   launcher/exec/environment.cc
   launcher/exec/explain.cc
   launcher/exec/live_probe.cc

@@ -1,8 +1,9 @@
 #include "launcher/plan.h"
 
-#include <sys/stat.h>
+#include <utility>
 
 #include "launcher/environment.h"
+#include "launcher/exec/cover_path.h"
 
 namespace oncelatch::launcher {
 namespace {
@@ -15,22 +16,15 @@ std::string base_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-// What is there now must still be there when it is covered.
-sandbox::Cover cover_of(const std::string& path, sandbox::Cover::Kind kind) {
-  struct stat info {};
-  return {.path = path, .kind = kind, .required = ::lstat(path.c_str(), &info) == 0};
-}
-
 void add_covers(sandbox::SandboxPlan& plan, const AgentProfile& agent, bool git_is_file) {
   using Kind = sandbox::Cover::Kind;
-  for (std::string_view hidden : agent.hidden)
-    plan.covers.push_back(cover_of(plan.workspace + "/" + std::string(hidden), Kind::hide));
-  if (git_is_file) {
-    plan.covers.push_back(cover_of(plan.workspace + "/.git", Kind::protect));
-    return;
-  }
-  for (std::string_view name : kGitProtected)
-    plan.covers.push_back(cover_of(plan.workspace + "/" + std::string(name), Kind::protect));
+  auto add = [&](std::string_view name, Kind kind) {
+    for (sandbox::Cover& cover : cover_path(plan.workspace, std::string(name), kind, {plan.workspace}))
+      plan.covers.push_back(std::move(cover));
+  };
+  for (std::string_view hidden : agent.hidden) add(hidden, Kind::hide);
+  if (git_is_file) return add(".git", Kind::protect);
+  for (std::string_view name : kGitProtected) add(name, Kind::protect);
 }
 
 }  // namespace

@@ -37,7 +37,12 @@ Status Covers::add(const Cover& cover) {
     return fail_errno("sandbox", cover.path, ENOENT, "name something that exists, or leave it out",
                       "nothing there to cover");
   if (!object) return {};
-  bool node = !object->directory && !object->regular;
+  const bool link = cover.kind == Cover::Kind::link;
+  if (object->link && !link)
+    return fail_errno("sandbox", cover.path, ELOOP, "name the object itself, not a link to it");
+  if (link && !object->link)
+    return fail_errno("sandbox", cover.path, ESTALE, "start again", "it was a link, and was replaced");
+  bool node = !link && !object->directory && !object->regular;
   if (node && cover.kind != Cover::Kind::hide)
     return fail("sandbox", cover.path, "neither a directory nor a regular file", "hide it instead");
   bool system = cover.kind == Cover::Kind::hide && lies_within(object->real_path, "/usr");

@@ -37,12 +37,12 @@ Result<std::string> name_of(int fd, const std::string& path) {
 Result<Source> Sources::keep(Fd descriptor, const std::string& path) {
   struct stat found {};
   if (::fstat(descriptor.get(), &found) != 0) return fail_errno("sandbox", path, errno);
-  if (S_ISLNK(found.st_mode)) return fail_errno("sandbox", path, ELOOP, "name the object itself, not a link to it");
   if (count() >= kMostSources) return fail_errno("sandbox", path, EMFILE, "name fewer mounts");
   Source source;
   source.real_path = TRY(name_of(descriptor.get(), path));
   source.directory = S_ISDIR(found.st_mode);
   source.regular = S_ISREG(found.st_mode);
+  source.link = S_ISLNK(found.st_mode);
   source.owner = found.st_uid;
   source.index = static_cast<std::int32_t>(descriptors_.size());
   descriptors_.push_back(std::move(descriptor));
@@ -54,6 +54,7 @@ Result<Source> Sources::open_path(const std::string& path, bool links) {
   if (!descriptor && errno == ELOOP) return fail_errno("sandbox", path, ELOOP, "name the object itself, without links");
   if (!descriptor) return fail_errno("sandbox", path, errno, "check that it exists and can be reached");
   Source source = TRY(keep(std::move(descriptor), path));
+  if (source.link) return fail_errno("sandbox", path, ELOOP, "name the object itself, not a link to it");
   if (!source.directory && !source.regular)
     return fail("sandbox", path, "neither a directory nor a regular file", "sockets, devices and FIFOs can't be shown");
   return source;

@@ -22,6 +22,7 @@ struct Source {
   std::int32_t index = -1;
   bool directory = false;
   bool regular = false;
+  bool link = false;
   uid_t owner = 0;
   std::string real_path;
 };
@@ -31,7 +32,8 @@ class Sources {
   // Directories and regular files only: a socket, device or FIFO is refused. `links` may stand before the last
   // component; never where the confined side could have made one.
   [[nodiscard]] Result<Source> open_path(const std::string& path, bool links = true);
-  // Below a source that is open already, without any link, of any kind; nullopt where it doesn't exist.
+  // Below a source that is open already, not through a link, of any kind, a link itself included; nullopt where it
+  // doesn't exist.
   [[nodiscard]] Result<std::optional<Source>> open_below(const Source& root, const std::string& relative);
   [[nodiscard]] std::vector<Fd> take() { return std::move(descriptors_); }
   [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(descriptors_.size()); }

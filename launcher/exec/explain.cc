@@ -106,6 +106,7 @@ class Explanation {
   void add_refused() {
     page_.title("readable, but never changed");
     add_covers(Cover::Kind::protect);
+    add_covers(Cover::Kind::link);
     bool hides = std::any_of(inside_.covers.begin(), inside_.covers.end(),
                              [](const Cover& cover) { return cover.kind == Cover::Kind::hide; });
     if (hides) page_.title("hidden");

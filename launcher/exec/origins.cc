@@ -58,6 +58,7 @@ std::string Origins::of_bind(std::size_t index) const {
 std::string Origins::of_cover(const sandbox::Cover& cover) const {
   if (cover.kind == sandbox::Cover::Kind::hide)
     return option("--deny", position(options_.deny, cover.path) < options_.from_file.deny);
+  if (cover.kind == sandbox::Cover::Kind::link) return "a link to what is protected, or on the way there";
   if (cover.path == plan_.own_directory) return "oncelatch itself lies there";
   return "git outside would run or follow what it says";
 }

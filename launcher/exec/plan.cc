@@ -9,6 +9,7 @@
 
 #include "base/untrusted.h"
 #include "base/yaml.h"
+#include "launcher/exec/cover_path.h"
 #include "launcher/exec/program.h"
 #include "launcher/exec/toolchains.h"
 #include "sandbox/enter.h"
@@ -123,16 +124,23 @@ class PlanMaker {
   // 0: nothing there. What we can't look up can't be looked up inside either; any other failure tells nothing.
   static Result<mode_t> mode_of(const std::string& path) {
     struct stat info {};
-    if (::lstat(path.c_str(), &info) == 0) return info.st_mode;
-    if (errno == ENOENT || errno == ENOTDIR || errno == EACCES) return mode_t{0};
+    if (::stat(path.c_str(), &info) == 0) return info.st_mode;
+    if (errno == ENOENT || errno == ENOTDIR || errno == EACCES || errno == ELOOP) return mode_t{0};
     return fail_errno("workspace", shown(path), errno);
   }
 
   // What is there now must still be there when it is covered.
-  Status protect(const std::string& path) {
-    bool exists = TRY(mode_of(path)) != 0;
-    sandbox_.covers.push_back({.path = path, .kind = sandbox::Cover::Kind::protect, .required = exists});
-    return {};
+  void protect(const std::string& root, const std::string& relative) {
+    using Kind = sandbox::Cover::Kind;
+    for (sandbox::Cover& cover : cover_path(root, relative, Kind::protect, writable_)) {
+      auto same = [&](const sandbox::Cover& other) { return other.path == cover.path; };
+      if (std::any_of(sandbox_.covers.begin(), sandbox_.covers.end(), same)) continue;
+      if (cover.kind == Kind::link)
+        plan_.notes.push_back(
+            shown(cover.path) +
+            " is a link: it can't be replaced inside, and what it leads to is protected where it is shown");
+      sandbox_.covers.push_back(std::move(cover));
+    }
   }
 
   static Result<bool> is_a(const std::string& path, mode_t type) { return (TRY(mode_of(path)) & S_IFMT) == type; }
@@ -146,9 +154,12 @@ class PlanMaker {
   Status protect_repository(const std::string& directory) {
     const bool bare = TRY(is_bare_repository(directory));
     const std::string git = directory + "/.git";
-    if (TRY(is_a(git, S_IFREG))) return protect(git);
+    if (TRY(is_a(git, S_IFREG))) {
+      protect(directory, ".git");
+      return {};
+    }
     if (!bare && directory != sandbox_.workspace && !TRY(is_a(git, S_IFDIR))) return {};
-    for (const char* name : kGitProtected) TRY(protect((bare ? directory : git) + "/" + name));
+    for (const char* name : kGitProtected) protect(directory, std::string(bare ? "" : ".git/") + name);
     return {};
   }
 
@@ -165,7 +176,7 @@ class PlanMaker {
         return fail("workspace", shown(root), "oncelatch itself lies in it", "install oncelatch outside of it");
       if (is_or_contains(root, directory)) plan_.own_directory = directory;
     }
-    if (!plan_.own_directory.empty()) TRY(protect(directory));
+    if (!plan_.own_directory.empty()) protect("/", directory);
     for (const std::string& path : options_.deny) TRY(deny(path));
     return {};
   }

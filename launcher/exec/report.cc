@@ -65,7 +65,7 @@ std::string plan_sha256(const ExecPlan& plan) {
     json.text(bind.target).number(bind.access == sandbox::Access::read_write ? 1 : 0);
   json.close(']').key("covers").open('[');
   for (const sandbox::Cover& cover : plan.sandbox.covers)
-    json.text(cover.path).number(cover.kind == sandbox::Cover::Kind::hide ? 1 : 0);
+    json.text(cover.path).number(static_cast<std::int64_t>(cover.kind));
   json.close(']').close('}');
   const std::string text = json.take();
   unsigned char digest[crypto_hash_sha256_BYTES];

@@ -222,6 +222,7 @@ TEST_P(ExecLife, SignalsReachTheProgram) {
   }
 }
 
+// B043
 TEST_P(ExecLife, B043NothingOutlivesANormalEndOrATerm) {
   Output ended = scratch.oncelatch(stubborn("exit 3"));
   EXPECT_EQ(ended.status.shell_code(), 3) << ended.err;
@@ -238,6 +239,7 @@ TEST_P(ExecLife, B043NothingOutlivesANormalEndOrATerm) {
   EXPECT_LT(time_until_gone(), milliseconds(1000));
 }
 
+// B043
 TEST_P(ExecLife, B043NothingOutlivesAKilledLauncher) {
   Process process = scratch.start(stubborn("while :; do sleep 1; done"));
   ASSERT_TRUE(eventually([&] { return is_ready(); }));
@@ -247,6 +249,7 @@ TEST_P(ExecLife, B043NothingOutlivesAKilledLauncher) {
   EXPECT_LT(took, milliseconds(1000));
 }
 
+// B043
 TEST_P(ExecLife, B043NothingOutlivesAClosedTerminal) {
   Terminal terminal(scratch.spawn(stubborn("while :; do sleep 1; done")), {});
   ASSERT_TRUE(eventually([&] { return is_ready(); }));
@@ -269,6 +272,7 @@ std::vector<std::string> groups_with(const std::string& name) {
   return found;
 }
 
+// B043
 TEST_P(ExecLife, B043AKilledLauncherLeavesNoGroupNorFile) {
   auto files = [&] {
     std::vector<std::string> all;

@@ -234,6 +234,7 @@ class ExecEnvironment : public Exec {
   }
 };
 
+// B017
 TEST_P(ExecEnvironment, B017ExactlyTheList) {
   Words many;
   for (const char* name : {"GITHUB_TOKEN", "NPM_TOKEN", "DATABASE_URL", "SSH_AUTH_SOCK", "KUBECONFIG", "GPG_AGENT_INFO",
@@ -249,6 +250,7 @@ TEST_P(ExecEnvironment, B017ExactlyTheList) {
   EXPECT_EQ(tree.out, "0\n");
 }
 
+// B020
 TEST_P(ExecEnvironment, B020StrangeNamesAndValues) {
   const std::string value = "$(touch /tmp/pwn-4711) `id` \"'\\ \xff\xfe\nX=1";
   Output output = changed({"--pass-env", "STRANGE", "--env", "MINE=" + value}, {"env", "-0"},
@@ -264,6 +266,7 @@ TEST_P(ExecEnvironment, B020StrangeNamesAndValues) {
   EXPECT_THAT(scratch.read("report.json"), AllOf(HasSubstr("MINE"), Not(HasSubstr("pwn-4711"))));
 }
 
+// B021
 TEST_P(ExecEnvironment, B021WhatLoadsCodeNeedsItsExactName) {
   const Words loading = {"LD_PRELOAD=/w/x.so", "LD_AUDIT=/w/x",      "NODE_OPTIONS=--require /w/x.js",
                          "BASH_ENV=/w/x",      "ENV=/w/x",           "PYTHONSTARTUP=/w/x",
@@ -289,6 +292,7 @@ TEST_P(ExecEnvironment, APathWithADotRunsNothingFromTheWorkspace) {
   EXPECT_EQ(changed({}, {"./true"}, environment).out, "hijacked\n") << "named, it may run";
 }
 
+// B142
 TEST_P(ExecEnvironment, B142BareSurroundings) {
   const std::vector<Words> bare = {
       {}, {"HOME=/"}, {"HOME="}, {"HOME=/nonexistent"}, {"PATH="}, {"TERM=dumb", "LC_ALL=C"}};
@@ -300,7 +304,7 @@ TEST_P(ExecEnvironment, B142BareSurroundings) {
   }
 }
 
-// Nobody's uid: no entry in passwd. Its own directories are all it has.
+// B142: nobody's uid: no entry in passwd. Its own directories are all it has.
 TEST_P(ExecEnvironment, B142AUserNobodyKnows) {
   if (GetParam() == 0) return;  // about an ordinary user
   Output output = changed({}, {"sh", "-c", "id -u; id -un; git --version >/dev/null && echo git"}, {});

@@ -69,6 +69,7 @@ TEST_P(ExecCodes, AFaultOfTheLauncher) {
   EXPECT_EQ(reason(), "launcher-fault");
 }
 
+// B028, B029
 TEST_P(ExecCodes, B028B029AMissingGuaranteeNamesItselfAndRunsNothing) {
   std::string deny = std::string(ONCELATCH_BINARY_DIR) + "/tests/probes/deny_syscall";
   for (const char* what : {"user-namespaces", "mount:1", "landlock", "seccomp:1"}) {
@@ -107,7 +108,7 @@ TEST_P(ExecCodes, ALimitThatMakesNoSenseIsRefused) {
   }
 }
 
-// What the report claims is refused is refused.
+// B027: what the report claims is refused is refused.
 TEST_P(ExecCodes, B027TheReportClaimsWhatHolds) {
   add_probe();
   scratch.write("shown/file", "text", 0644);
@@ -159,7 +160,7 @@ EXEC_USERS(ExecCodes);
 
 class ExecWorkspace : public Exec {};
 
-// The same directory by every name it has, and the home hidden by each of its own.
+// B013: the same directory by every name it has, and the home hidden by each of its own.
 TEST_P(ExecWorkspace, B013EverySpelling) {
   make_directory("real");
   make_directory("real/home");
@@ -204,6 +205,7 @@ TEST_P(ExecWorkspace, AnotherOwner) {
   EXPECT_EQ(made.st_mode & 07777U, 0644U);
 }
 
+// B040
 TEST_P(ExecWorkspace, B040WhatLiesBesideItByEveryName) {
   scratch.write("secret", "canary", 0644);
   fs::create_symlink("../secret", path("repository/out"));
@@ -220,6 +222,7 @@ TEST_P(ExecWorkspace, B040WhatLiesBesideItByEveryName) {
   EXPECT_EQ(scratch.read("secret"), "canary");
 }
 
+// B042
 TEST_P(ExecWorkspace, B042NoOldRootIsLeft) {
   scratch.write("marker-of-the-host", "x", 0644);
   Output output = shell(
@@ -231,7 +234,7 @@ TEST_P(ExecWorkspace, B042NoOldRootIsLeft) {
   EXPECT_THAT(output.err, HasSubstr("Permission denied"));
 }
 
-// Descriptors of the caller, and the launcher's own.
+// B041: descriptors of the caller, and the launcher's own.
 TEST_P(ExecWorkspace, B041NoDescriptorGoesIn) {
   scratch.write("secret", "canary", 0644);
   Fd secret(::open(path("secret").c_str(), O_RDONLY));
@@ -306,6 +309,148 @@ TEST_P(ExecShown, GitWorksAndWhatItWouldRunIsProtected) {
   EXPECT_EQ(git("git log --oneline | wc -l; git config core.fsmonitor; ls .git/hooks/post-commit 2>/dev/null"), "2\n");
 }
 
+// B033: what git would run, reached by links of every kind.
+TEST_P(ExecShown, B033LinksToWhatGitWouldRun) {
+  const std::string git = path("repository/.git");
+  for (const char* name : {"real/hooks", "outside/hooks"}) make_directory(name);
+  make_directory("repository/shared");
+  make_directory("repository/.git");
+  make_directory("repository/.git/info");
+  scratch.write("repository/.git/real-config", "[core]\n", 0644);
+  own("repository/.git/real-config");
+  fs::create_symlink("real-config", git + "/config");
+  fs::create_symlink("../shared", git + "/hooks");
+  fs::create_symlink(path("outside/hooks"), git + "/modules");
+  fs::create_symlink("config.worktree", git + "/config.worktree");
+  Output output = shell(
+      "cd .git; for f in config hooks modules config.worktree; do rm -rf $f; mv $f moved; ln -sfn /tmp $f; done; "
+      "echo x >> config; echo x >> real-config; echo x > ../shared/post-commit; echo x > hooks/post-commit; mv "
+      "../shared ../s; "
+      "cat config; echo work > ../work");
+  EXPECT_EQ(output.out, "[core]\n") << output.err;
+  EXPECT_EQ(output.status.shell_code(), 0) << output.err;
+  EXPECT_EQ(fs::read_symlink(git + "/config"), "real-config");
+  EXPECT_EQ(fs::read_symlink(git + "/hooks"), "../shared");
+  EXPECT_EQ(fs::read_symlink(git + "/modules"), path("outside/hooks"));
+  EXPECT_EQ(fs::read_symlink(git + "/config.worktree"), "config.worktree");
+  EXPECT_EQ(scratch.read("repository/.git/real-config"), "[core]\n");
+  EXPECT_TRUE(fs::is_empty(path("repository/shared")));
+  EXPECT_EQ(scratch.read("repository/work"), "work\n");
+  EXPECT_THAT(output.err, HasSubstr("/.git/hooks is a link"));
+}
+
+// B033: the whole git directory by a link, beside the workspace and in it.
+TEST_P(ExecShown, B033ALinkToTheGitDirectory) {
+  for (const char* place : {"elsewhere", "repository/inside"}) {
+    fs::remove(path("repository/.git"));
+    make_directory(std::string(place) + "/hooks");
+    own(place);
+    scratch.write(std::string(place) + "/config", "[core]\n", 0644);
+    own(std::string(place) + "/config");
+    fs::create_symlink(path(place), path("repository/.git"));
+    Output output = shell(
+        "rm .git; mv .git g; ln -sfn /tmp .git; mv inside i; echo x >> inside/config; echo x > inside/hooks/h; "
+        "echo x > .git/hooks/h; echo ran");
+    EXPECT_EQ(output.out, "ran\n") << output.err;
+    EXPECT_EQ(fs::read_symlink(path("repository/.git")), path(place));
+    EXPECT_EQ(scratch.read(std::string(place) + "/config"), "[core]\n");
+    EXPECT_TRUE(fs::is_empty(path(place) + "/hooks"));
+  }
+}
+
+// B044: the message names what is missing, a target or an interpreter too, and the option that shows it.
+TEST_P(ExecShown, B044WhatAProgramNeedsAndDoesntHave) {
+  for (const char* name : {"tool", "elsewhere", "interpreters"}) make_directory(name);
+  fs::copy_file("/bin/true", path("tool/program"));
+  fs::copy_file("/bin/true", path("elsewhere/wrapped"));
+  fs::copy_file("/bin/sh", path("interpreters/own"));
+  fs::create_symlink("../elsewhere/wrapped", path("tool/wrapper"));
+  scratch.write("tool/script", "#!/usr/bin/env python3\nprint('ran')\n", 0755);
+  scratch.write("tool/odd", "#!" + path("interpreters/own") + "\necho ran\n", 0755);
+  const Words shown = {"--read", path("tool")};
+  EXPECT_EQ(run(shown, {path("tool/program")}).status.shell_code(), 0);
+  EXPECT_EQ(run(shown, {path("tool/script")}).out, "ran\n");
+  const std::pair<const char*, const char*> missing[] = {{"wrapper", "elsewhere/wrapped"}, {"odd", "interpreters/own"}};
+  for (const auto& [name, needed] : missing) {
+    Output output = run(shown, {path("tool/") + name});
+    EXPECT_EQ(output.status.shell_code(), 127) << name;
+    const std::string directory = fs::path(path(needed)).parent_path();
+    EXPECT_THAT(output.err, AllOf(HasSubstr(path(needed) + " isn't visible"), HasSubstr("add --read " + directory)));
+    Words more = shown;
+    more.insert(more.end(), {"--read", directory});
+    Output again = run(more, {path("tool/") + name});
+    EXPECT_EQ(again.status.shell_code(), 0) << "the advice works: " << again.err;
+  }
+  EXPECT_THAT(run({}, {path("tool/program")}).err, HasSubstr("add --read " + path("tool")));
+}
+
+// B034: kept from every spelling, or refused; a late file is what the refusal speaks of.
+TEST_P(ExecShown, B034WhatIsDeniedByEverySpelling) {
+  add_probe();
+  make_directory("repository/build");
+  make_directory("repository/keys");
+  scratch.write("repository/build/file", "canary", 0644);
+  scratch.write("repository/keys/file.kdbx", "canary", 0644);
+  scratch.write("repository/.env", "canary", 0644);
+  fs::create_symlink(".env", path("repository/link"));
+  fs::create_symlink("build", path("repository/by-link"));
+  const std::string ws = path("repository");
+  Output output =
+      run({"--deny", ws + "/.env", "--deny", "build/", "--deny", "keys/file.kdbx"},
+          {"sh", "-c",
+           "cat .env ./.env " + ws +
+               "/.env link build/file by-link/file keys/../build/file keys/file.kdbx "
+               "/proc/self/cwd/.env; git show :.env; git hash-object .env keys/file.kdbx; ln .env hard; cat hard; "
+               "mv build b; mv .env e; cat b/file e; ./probe read=.env read=build/file; echo end"});
+  EXPECT_THAT(output.out, Not(HasSubstr("canary"))) << output.err;
+  EXPECT_THAT(output.out, HasSubstr("end\n"));
+  EXPECT_THAT(output.out, Not(HasSubstr(" OK")));
+  EXPECT_EQ(scratch.read("repository/.env"), "canary");
+  EXPECT_EQ(scratch.read("repository/build/file"), "canary");
+  for (const char* pattern : {"**/.env", "keys/**.kdbx", "*.pem"}) {
+    Output refused = run({"--deny", pattern}, {"echo", "RAN"});
+    EXPECT_EQ(refused.status.shell_code(), 122) << pattern;
+    EXPECT_THAT(refused.err, AllOf(HasSubstr("can't be enforced"), HasSubstr("made later")));
+    EXPECT_EQ(refused.out, "");
+  }
+}
+
+// B039: a repository that is only shown, with a workspace beside it.
+TEST_P(ExecShown, B039ARepositoryThatIsOnlyRead) {
+  add_probe();
+  make_directory("scrap");
+  scratch.write("repository/file", "text", 0644);
+  const std::string before = "oncelatch-b039-" + std::to_string(::getpid());
+  Output output =
+      run({"--workspace", path("scrap"), "--read", path("repository")},
+          {"sh", "-c",
+           "cd " + path("repository") + "; cat file; for d in . /tmp /var/tmp /dev/shm \"$TMPDIR\" \"$HOME\" " +
+               path("scrap") + "; do echo x > $d/" + before + " && echo wrote $d; done; echo x >> file; rm file"});
+  EXPECT_THAT(output.out, StartsWith("text")) << output.err;
+  EXPECT_THAT(output.out, AllOf(HasSubstr("wrote /tmp\n"), HasSubstr("wrote /dev/shm\n"), Not(HasSubstr("wrote .\n"))));
+  for (const char* place : {"/tmp/", "/var/tmp/", "/dev/shm/"}) EXPECT_FALSE(fs::exists(place + before)) << place;
+  EXPECT_EQ(scratch.read("repository/file"), "text");
+  EXPECT_FALSE(fs::exists(path("repository/") + before));
+}
+
+// B038: what governs the launcher lies out of reach, and inside it only tightens.
+TEST_P(ExecShown, B038WhatGovernsTheLauncherCantBeWritten) {
+  add_probe();
+  for (const char* name : {"state/oncelatch", "config/oncelatch/profiles", "home"}) make_directory(name);
+  Words attempts = {"./probe"};
+  for (const std::string& place : {path("config/oncelatch/policy.yaml"), path("config/oncelatch/profiles/strict.yaml"),
+                                   path("state/oncelatch/audit.db"), path("home/.bashrc"), path("home/.profile")}) {
+    attempts.push_back("write=" + place);
+    attempts.push_back("append=" + place);
+  }
+  Output output = run({}, attempts);
+  EXPECT_EQ(output.status.shell_code(), 0) << output.err;
+  EXPECT_THAT(output.out, Not(HasSubstr(" OK")));
+  EXPECT_THAT(output.out, HasSubstr(" E"));
+  EXPECT_FALSE(scratch.exists("config/oncelatch/policy.yaml"));
+  EXPECT_FALSE(scratch.exists("config/oncelatch/profiles/strict.yaml"));
+}
+
 TEST_P(ExecShown, ASandboxInASandboxIsRefusedInOneParagraph) {
   std::string programs = GetParam() == ::geteuid() ? std::string(ONCELATCH_BINARY_DIR) + "/launcher" : path("bin");
   Output output = run({"--read", programs}, {programs + "/oncelatch", "exec", "--", "echo", "RAN"});
@@ -316,7 +461,7 @@ TEST_P(ExecShown, ASandboxInASandboxIsRefusedInOneParagraph) {
   EXPECT_EQ(reason(), "exited") << "the outer one's program ended so";
 }
 
-// A process of the same user beside it, and the launcher itself.
+// B037: a process of the same user beside it, and the launcher itself.
 TEST_P(ExecShown, B037NothingOutsideIsSeenOrSignalled) {
   add_probe();
   Spawn sibling;

@@ -5,6 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <map>
+
 #include "base/beneath.h"
 #include "launcher/home.h"
 #include "tests/launcher/scratch.h"
@@ -50,6 +53,23 @@ TEST(Plan, TheRepositorysExecutableConfigurationIsCovered) {
   EXPECT_THAT(hidden, ::testing::IsSupersetOf({"/.kiro/agents", "/.kiro/hooks", "/.kiro/settings"}));
   EXPECT_THAT(kept, ::testing::IsSupersetOf({"/.git/hooks", "/.git/config"}));
   EXPECT_THAT(hidden, ::testing::Not(::testing::Contains("/.kiro/specs")));
+}
+
+// B033
+TEST(Plan, B033LinksOnTheWayAreKept) {
+  Scratch scratch;
+  std::filesystem::create_directories(scratch.path("repository/.git"));
+  std::filesystem::create_directories(scratch.path("repository/shared/hooks"));
+  std::filesystem::create_symlink("../shared/hooks", scratch.path("repository/.git/hooks"));
+  std::filesystem::create_symlink("shared", scratch.path("repository/.kiro"));
+  LaunchConfig config = std::move(*resolve_config(options(scratch), scratch.environment()));
+  std::map<std::string, sandbox::Cover::Kind> covers;
+  for (const sandbox::Cover& cover : make_plan(config, "/s", "/b/kiro-cli").sandbox.covers)
+    covers.try_emplace(cover.path.substr(scratch.path("repository").size()), cover.kind);
+  EXPECT_EQ(covers.at("/.git/hooks"), sandbox::Cover::Kind::link);
+  EXPECT_EQ(covers.at("/.kiro"), sandbox::Cover::Kind::link);
+  EXPECT_EQ(covers.at("/shared/hooks"), sandbox::Cover::Kind::hide) << "of both, what is hidden stays hidden";
+  EXPECT_FALSE(covers.contains("/.kiro/hooks"));
 }
 
 TEST(Plan, RootRunsTheAgentAsAUserOfItsOwnShownAsTheWorkspacesOwner) {

@@ -107,6 +107,51 @@ TEST_P(Covers, LinkInThePathIsRefused) {
   EXPECT_NE(seen.err.find("refused ELOOP"), std::string::npos) << seen.err;
 }
 
+// B033: a link that is kept leads where it led, and nothing takes its place.
+TEST_P(Covers, B033AKeptLinkCantBeReplaced) {
+  Lab lab(GetParam());
+  fill(lab);
+  const std::string ws = lab.workspace();
+  const std::pair<const char*, const char*> links[] = {
+      {"a/b", "to-directory"}, {".env", "to-file"}, {"nowhere", "broken"}, {"circle", "circle"}, {"/etc", "absolute"}};
+  std::vector<std::string> options;
+  for (const auto& [target, name] : links) {
+    std::filesystem::create_symlink(target, ws + "/" + name);
+    options.insert(options.end(), {"--keep-link", ws + "/" + name});
+  }
+  lab.write("replacement", "x");
+  for (const auto& [target, name] : links) {
+    const std::string link = ws + "/" + name;
+    for (const std::string& word : {"unlink=" + link, "rename=" + link + ":" + ws + "/moved",
+                                    "rename=" + ws + "/replacement:" + link, "rename=" + ws + "/other:" + link}) {
+      std::string seen = lab.attempts({word}, options)[word];
+      EXPECT_TRUE(seen == "EBUSY" || seen == "ENOTDIR") << word << ": " << seen;
+    }
+    const std::string exchange = "exchange=" + link + ":" + ws + "/replacement";
+    std::string seen = lab.attempts({exchange}, options)[exchange];
+    EXPECT_TRUE(seen == "EBUSY" || seen == "EXDEV") << exchange << ": " << seen;
+    EXPECT_EQ(std::filesystem::read_symlink(link).string(), target);
+  }
+  Seen used = lab.run({"/bin/sh", "-c",
+                       "cat to-directory/free to-file; echo new > to-directory/new; readlink broken; "
+                       "cat circle 2>/dev/null || echo round; test -e absolute/passwd && echo through"},
+                      options);
+  EXPECT_EQ(used.out, "freeKEY=valuenowhere\nround\nthrough\n") << used.err;
+  EXPECT_TRUE(std::filesystem::exists(ws + "/a/b/new"));
+}
+
+TEST_P(Covers, WhatIsNoLinkIsNotKeptAsOne) {
+  Lab lab(GetParam());
+  fill(lab);
+  for (const auto& [name, refusal] :
+       {std::pair{"/a", "refused ESTALE"}, {"/.env", "refused ESTALE"}, {"/absent", "refused ENOENT"}}) {
+    Seen seen = lab.run({"/bin/echo", "ran"}, {"--keep-link", lab.workspace() + name});
+    EXPECT_EQ(seen.code, kRefused) << name;
+    EXPECT_EQ(seen.out, "") << name;
+    EXPECT_NE(seen.err.find(refusal), std::string::npos) << seen.err;
+  }
+}
+
 void expect_each(const Lab& lab, const std::map<std::string, std::set<std::string>>& expected,
                  const std::vector<std::string>& options) {
   std::vector<std::string> words;

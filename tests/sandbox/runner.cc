@@ -1,7 +1,7 @@
 // A launcher reduced to the sandbox, for tests: options, then the program.
 //
 //   sandbox_runner --workspace DIR [--become UID] [--uid UID] [--bind SOURCE:TARGET:ro|rw] [--hide|--deny PATH]
-//   [--protect|--keep PATH] [--as-root-mapped] ...
+//   [--protect|--keep|--keep-link PATH] [--as-root-mapped] ...
 //                  PROGRAM ARGUMENT...
 //
 // Exit code: the program's (128+n for a signal); 99 and "refused ERRNO-NAME message" on stderr where the sandbox
@@ -95,6 +95,7 @@ void take_value(Options& options, const std::string& name, const char* value) {
   if (name == "--hide") plan.covers.push_back({value, Cover::Kind::hide});
   if (name == "--protect") plan.covers.push_back({value, Cover::Kind::protect});
   if (name == "--deny") plan.covers.push_back({value, Cover::Kind::hide, true});
+  if (name == "--keep-link") plan.covers.push_back({value, Cover::Kind::link, true});
   if (name == "--keep") plan.covers.push_back({value, Cover::Kind::protect, true});
   if (name == "--alias") plan.aliases.push_back(parse_alias(value));
   if (name == "--home") plan.home = value;
