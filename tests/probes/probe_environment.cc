@@ -1,4 +1,5 @@
 #include <dirent.h>
+#include <linux/securebits.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -57,9 +58,20 @@ int value_in_proc(const std::string& halves) {
 // Facts of this process: "got through" where a protection is missing.
 int capability_left(const std::string&) {
   std::istringstream lines(content_of("/proc/self/status"));
-  for (std::string line; std::getline(lines, line);)
-    if (line.starts_with("Cap") && line.find_first_not_of("0\t ", line.find(':') + 1) != std::string::npos) return 0;
-  return EPERM;
+  int sets = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("Cap")) continue;
+    ++sets;
+    if (line.find_first_not_of("0\t ", line.find(':') + 1) != std::string::npos) return 0;
+  }
+  return sets == 5 ? EPERM : 0;  // inheritable, permitted, effective, bounding, ambient
+}
+// User 0 is given nothing by exec or setuid, nothing can be raised or kept, and none of it can be undone.
+int secure_bits_open(const std::string&) {
+  constexpr int kClosed = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
+                          SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE |
+                          SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
+  return ::prctl(PR_GET_SECUREBITS, 0, 0, 0, 0) == kClosed ? EPERM : 0;
 }
 int privileges_by_exec(const std::string&) {
   return ::prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 0 ? 0 : EPERM;
@@ -85,6 +97,7 @@ const Named kEnvironmentAttempts[] = {
     {"env-value", value_in_environment},
     {"proc-value", value_in_proc},
     {"capability", capability_left},
+    {"secure-bits-open", secure_bits_open},
     {"privileges-by-exec", privileges_by_exec},
     {"sh", shell},
     {nullptr, nullptr},

@@ -299,6 +299,14 @@ TEST(VerdictTable, NamesOnlyCasesOfTheCatalogue) {
 }
 
 // Debuggers and LeakSanitizer: children of its own, and nothing else of that group.
+TEST_P(Verdicts, NoCapabilityIsLeftOrComesBack) {
+  REQUIRE_CONFINEMENT();
+  Lab lab(GetParam());
+  auto seen = lab.attempts({"capability", "secure-bits-open", "privileges-by-exec"});
+  for (const char* name : {"capability", "secure-bits-open", "privileges-by-exec"})
+    EXPECT_EQ(seen[name], "EPERM") << name;
+}
+
 TEST_P(Verdicts, PtraceOfItsOwnChildrenWhereAllowed) {
   REQUIRE_CONFINEMENT();
   Lab lab(GetParam());
