@@ -93,7 +93,8 @@ long new_tmpfs(const char* size, const char* mode) {
 
 Outcome mount_tmpfs(const char* path, std::uint64_t size, std::uint32_t mode) {
   SmallText options;
-  options.text("size=").number(size).text(mode == 01777 ? ",mode=1777" : ",mode=0755");
+  options.text("size=").number(size).text(",mode=");
+  for (int shift = 9; shift >= 0; shift -= 3) options.number((mode >> shift) & 7);
   // Empty files take no size, but memory: a file for each page, and room for a few where the size is small.
   options.text(",nr_inodes=").number(size / 4096 > 1024 ? size / 4096 : 1024);
   long rc = sys::call(__NR_mount, "tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV, options.c_str());

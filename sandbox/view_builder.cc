@@ -87,7 +87,7 @@ Status ViewBuilder::build() {
 
 Status ViewBuilder::add_home() {
   if (plan_.home.empty()) {
-    view_.temporary(plan_.home_inside, plan_.limits.temporary_bytes, 0755, Rights::read_write_execute);
+    view_.temporary(plan_.home_inside, plan_.limits.temporary_bytes, 0700, Rights::read_write_execute);
     mounts_[plan_.home_inside] = {};
     return {};
   }

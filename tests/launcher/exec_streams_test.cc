@@ -292,6 +292,60 @@ TEST_P(ExecEnvironment, APathWithADotRunsNothingFromTheWorkspace) {
   EXPECT_EQ(changed({}, {"./true"}, environment).out, "hijacked\n") << "named, it may run";
 }
 
+// B016: home and temporary directory agree, and a socket's path fits.
+TEST_P(ExecEnvironment, B016TheHomeIsThereToWorkIn) {
+  Output output = shell(R"sh(
+      set -e
+      for d in .kiro .local/share/kiro-cli .config .cache; do mkdir -p "$HOME/$d"; echo x > "$HOME/$d/f"; done
+      echo x > "$TMPDIR/f"
+      test "$(stat -c '%a %u' "$HOME")" = "700 $(id -u)"
+      getent passwd "$(id -u)" | cut -d: -f6
+      python3 -c '
+import os, socket
+socket.socket(socket.AF_UNIX).bind(os.environ["HOME"] + "/.cache/socket")
+print("bound")')sh");
+  EXPECT_EQ(output.out, "/home/agent\nbound\n") << output.err;
+}
+
+// B019: a secret that is passed is in the environment of the program alone: no argument, no file that others can read.
+TEST_P(ExecEnvironment, B019ASecretIsPassedToTheProgramOnly) {
+  const std::string canary = "canary-" + std::to_string(::getpid()) + "-4711";
+  Spawn spawn = scratch.spawn(reported({"--pass-env", "KIRO_API_KEY"}, {"sh", "-c", ": > up; read line"}));
+  spawn.environment = environment_with({"KIRO_API_KEY=" + canary});
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  Fd reader(ends[0]);
+  Fd writer(ends[1]);
+  spawn.keep[0] = reader.get();
+  Result<Process> process = oncelatch::start(spawn);
+  ASSERT_TRUE(process);
+  ASSERT_TRUE(eventually([&] { return scratch.exists("repository/up"); }));
+  const std::vector<ProcessLine> tree = process_tree(process->pid());
+  EXPECT_GE(tree.size(), 4U);
+  for (const ProcessLine& one : tree) EXPECT_THAT(one.command, Not(HasSubstr(canary)));
+  int files = 0;
+  for (const char* place : {"state", "runtime", "repository"})
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(path(place))) {
+      if (!entry.is_regular_file()) continue;
+      ++files;
+      EXPECT_THAT(scratch.read(entry.path().string().substr(path("").size())), Not(HasSubstr(canary))) << entry.path();
+    }
+  EXPECT_GT(files, 0);
+  writer.reset();
+  ASSERT_TRUE(process->wait(std::chrono::seconds(20)));
+  EXPECT_THAT(scratch.read("report.json"), AllOf(HasSubstr("KIRO_API_KEY"), Not(HasSubstr(canary))));
+}
+
+// B024: what a repository writes in .env is nobody's setting.
+TEST_P(ExecEnvironment, B024DotEnvIsNotRead) {
+  scratch.write("repository/.env",
+                "KIRO_API_KEY=evil\nHTTPS_PROXY=http://127.0.0.1:9\nNODE_OPTIONS=--require x\nONCELATCH_PROFILE=none\n",
+                0644);
+  Output output = run({}, {"env", "-0"});
+  EXPECT_EQ(names(output.out), (std::set<std::string>{"HOME", "LANG", "PATH", "SHELL", "TERM", "TMPDIR", "USER"}));
+  EXPECT_EQ(scratch.report().value("profile", ""), "workstation");
+}
+
 // B142
 TEST_P(ExecEnvironment, B142BareSurroundings) {
   const std::vector<Words> bare = {
