@@ -110,6 +110,8 @@ TEST(Judging, HeldOnlyWhereTheAttemptIsPossible) {
   EXPECT_EQ(of(kCase, {{"io-uring", "ENOSYS"}}, {{"io-uring", "EPERM"}}), Verdict::untestable);
   EXPECT_EQ(of(kCase, {{"io-uring", "ENOSYS"}}, {{"io-uring", ""}}), Verdict::untestable);
   EXPECT_EQ(of(kCase, {{"io-uring", "SIG31"}}, {{"io-uring", "OK"}}), Verdict::held);
+  EXPECT_EQ(of(kCase, {{"io-uring", "SIG31"}}, {{"io-uring", "ENOSYS"}}), Verdict::held);
+  EXPECT_EQ(of(kCase, {{"io-uring", "SIG31"}}, {{"io-uring", "SIG31"}}), Verdict::untestable);
 }
 
 TEST(Judging, NotHeldWhenReachedOrSilent) {

@@ -29,7 +29,9 @@ class Judge {
     if (attempt != nullptr && attempt->ours && !strict_) return;
     ++attempts_;
     const Line* before = find(without_, line.label);
-    if (before == nullptr || (!before->verdict.empty() && through(attempt, before->verdict)))
+    // SIGSYS (31) comes from a filter only, whatever the kernel would have answered behind it.
+    bool filtered = line.verdict == "SIG31" && before != nullptr && before->verdict != line.verdict;
+    if (before == nullptr || filtered || (!before->verdict.empty() && through(attempt, before->verdict)))
       ++provable_;
     else
       unprovable_ = line.label + " " + before->verdict + " (here " + line.verdict + ")";

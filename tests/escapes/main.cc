@@ -3,8 +3,9 @@
 //   oncelatch-escapes                                              our own launcher
 //   oncelatch-escapes --launcher 'bwrap --unshare-all … {}'        any other; several times: side by side
 //
-// Exit code: 0 when everything that applies held (or, with --expect-open, exactly what was named didn't), 1 otherwise,
-// 2 for a mistake on the command line, 77 (skipped) where --as needs root.
+// Exit code: 0 when everything that applies held (or, with --expect-open, exactly what was named didn't) and what
+// --testable names could be tried; 1 otherwise; 2 for a mistake on the command line; 77 (skipped) where --as needs
+// root.
 #include <signal.h>
 #include <unistd.h>
 
@@ -37,6 +38,7 @@ struct Options {
   std::vector<std::string> launchers;
   std::vector<std::string> only;
   std::vector<std::string> expect_open;
+  std::vector<std::string> testable;
   uid_t as = ::geteuid();
   bool json = false;
   bool list = false;
@@ -60,6 +62,8 @@ void declare(CLI::App& app, Options& options) {
   app.add_option("--only", options.only, "cases by id")->delimiter(',');
   app.add_option("--expect-open", options.expect_open,
                  "cases that are known not to hold: any other answer is a failure")
+      ->delimiter(',');
+  app.add_option("--testable", options.testable, "cases that this machine must be able to try: a failure otherwise")
       ->delimiter(',');
   app.add_option("--as", options.as, "the user to launch as (root only)");
   app.add_flag("--json", options.json, "results for programs");
@@ -124,6 +128,7 @@ Results run_all(Scene& scene, const Options& options, const std::vector<Launcher
 
 bool as_expected(const Results& results, const Options& options) {
   std::set<std::string> expected(options.expect_open.begin(), options.expect_open.end());
+  std::set<std::string> testable(options.testable.begin(), options.testable.end());
   bool good = true;
   for (const Column& column : results.columns) {
     for (std::size_t i = 0; i < results.cases.size() && !column.none; ++i) {
@@ -132,7 +137,11 @@ bool as_expected(const Results& results, const Options& options) {
       if (!open && wanted)
         std::fprintf(stderr, "%s: %s was expected not to hold, but: %s\n", column.launcher.c_str(),
                      results.cases[i].id.c_str(), verdict_name(results.cases[i], column.rows[i].verdict).c_str());
-      good = good && open == wanted;
+      bool untried = column.rows[i].verdict == Verdict::untestable && testable.contains(results.cases[i].id);
+      if (untried)
+        std::fprintf(stderr, "%s: %s must be testable here, but: %s\n", column.launcher.c_str(),
+                     results.cases[i].id.c_str(), column.rows[i].detail.c_str());
+      good = good && open == wanted && !untried;
     }
   }
   return good;
@@ -142,7 +151,7 @@ std::vector<std::string> unknown_cases(const Options& options) {
   std::set<std::string> known;
   for (const Case& one : catalogue()) known.insert(one.id);
   std::vector<std::string> unknown;
-  for (const std::vector<std::string>* ids : {&options.only, &options.expect_open})
+  for (const std::vector<std::string>* ids : {&options.only, &options.expect_open, &options.testable})
     for (const std::string& id : *ids)
       if (!known.contains(id)) unknown.push_back(id);
   return unknown;

@@ -117,7 +117,7 @@ bool is_installed(const std::string& program) {
 class OrdinaryOutput : public ::testing::TestWithParam<const char*> {
  protected:
   static void expect_passes(const std::string& program, const std::string& command, const std::string& keys) {
-    if (!is_installed(program)) GTEST_SKIP() << program << " isn't installed";
+    ASSERT_TRUE(is_installed(program)) << program << " isn't installed: scripts/install-packages --tests";
     const Recording recording = record(command, GetParam(), keys);
     EXPECT_TRUE(recording.ended) << ::testing::PrintToString(recording.output);
     EXPECT_THAT(recording.output, ::testing::HasSubstr("\x1b["));
