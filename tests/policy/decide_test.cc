@@ -186,7 +186,7 @@ TEST(Decide, DenyMatchesAPathOfTheProgramButAllowDoesNot) {
 TEST(Decide, FileRulesHoldForWordsOfCommands) {
   const std::vector<std::string> lines{"allow shell *", "deny fs_read **/.env", "deny fs_write secrets/**"};
   for (const char* command :
-       {"cat .env", "cat ./a/../.env", "cat /work/project/x/.env", "grep x --file=.env", "grep -f.env x",
+       {"cat .env", "cat ./a/../.env", "cat /repo/project/x/.env", "grep x --file=.env", "grep -f.env x",
         "curl -d @.env x", "cat <.env", "sh -c 'cat .env'", "rm secrets/x", "cp a secrets/b", "ls > secrets/x",
         "tee secrets/x", "sudo rm secrets/x", "cat /home/other/.env"}) {
     EXPECT_EQ(shell_effect(lines, command), Effect::deny) << command;

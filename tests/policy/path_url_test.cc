@@ -13,12 +13,12 @@ Effect fetch_effect(const std::vector<std::string>& lines, const std::string& ur
 
 TEST(Paths, RelativePatternsAreAnchoredAtTheWorkspace) {
   const std::vector<std::string> lines{"allow fs_write src/**"};
-  for (const char* path : {"src/x.c", "src/a/b/x.c", "./src/x.c", "src//x.c", "src/a/../x.c", "/work/project/src/x.c",
+  for (const char* path : {"src/x.c", "src/a/b/x.c", "./src/x.c", "src//x.c", "src/a/../x.c", "/repo/project/src/x.c",
                            "src/./x", "src/x/"}) {
     EXPECT_EQ(write_effect(lines, path), Effect::allow) << path;
   }
   for (const char* path :
-       {"lib/src/x.c", "src/../x.c", "../project2/src/x", "/src/x.c", "/work/project2/src/x", "~/src/x", "srcx/y"}) {
+       {"lib/src/x.c", "src/../x.c", "../project2/src/x", "/src/x.c", "/repo/project2/src/x", "~/src/x", "srcx/y"}) {
     EXPECT_EQ(write_effect(lines, path), Effect::ask) << path;
   }
 }

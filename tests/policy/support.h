@@ -8,7 +8,7 @@
 
 namespace oncelatch::policy::testing {
 
-inline constexpr const char* kWorkspace = "/work/project";
+inline constexpr const char* kWorkspace = "/repo/project";
 
 // Rules from YAML; a refused text fails the test and gives no rules.
 Rules rules_of(const std::string& yaml);

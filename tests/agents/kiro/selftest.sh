@@ -112,22 +112,22 @@ for width in 40 80 120 200; do
 done
 
 begin v2-narrow
-start "$case_name" 34 "$(scenario '' '{"type":"prompt","command":"find /work/demo -name x -not -path y"}')"
+start "$case_name" 34 "$(scenario '' '{"type":"prompt","command":"find /repo/demo -name x -not -path y"}')"
 if wait_for ' ❯ Yes, single permission'; then
-  expect_screen '↓ Shell find /work/demo -name x'
+  expect_screen '↓ Shell find /repo/demo -name x'
   expect_screen '  -not -path y'
   expect_screen '   Trust, always allow in this'
   expect_screen '   session'
 fi
 
 begin v2-exact-edge  # a word that ends at the edge: ink puts the blank on the next row
-start "$case_name" 36 "$(scenario '' '{"type":"prompt","command":"find /work/demo -name x -not -path y"}')"
+start "$case_name" 36 "$(scenario '' '{"type":"prompt","command":"find /repo/demo -name x -not -path y"}')"
 wait_for ' ❯ Yes, single permission' && expect_screen '   -path y'
 
 begin v2-P16
-start "$case_name" 44 "$(scenario ',"footer":"upper"' "{\"type\":\"prompt\",\"command\":\"find /work/demo -name '*.txt' -not -path '*/.git/*'\"}")"
+start "$case_name" 44 "$(scenario ',"footer":"upper"' "{\"type\":\"prompt\",\"command\":\"find /repo/demo -name '*.txt' -not -path '*/.git/*'\"}")"
 if wait_for ' ❯ Yes, single permission'; then
-  expect_screen "↓ Shell find /work/demo -name '*.txt' -not"
+  expect_screen "↓ Shell find /repo/demo -name '*.txt' -not"
   expect_screen "  -path '*/.git/*'"
 fi
 
