@@ -1,85 +1,17 @@
 // A person at a real terminal (a pty): answers in the agent's own prompt, detaches, comes back; the terminal is sane
 // afterwards.
 #include <gtest/gtest.h>
-#include <poll.h>
 #include <pty.h>
 #include <signal.h>
-#include <sys/ioctl.h>
-#include <termios.h>
 #include <unistd.h>
 
 #include <sstream>
 
 #include "tests/launcher/scratch.h"
+#include "tests/launcher/terminal.h"
 
 namespace oncelatch::test {
 namespace {
-
-// One terminal with oncelatch on it.
-class Seat {
- public:
-  Seat(const Scratch& scratch, std::vector<std::string> arguments) {
-    winsize size{30, 110, 0, 0};
-    int keyboard = -1;
-    int tty = -1;
-    EXPECT_EQ(::openpty(&keyboard, &tty, nullptr, nullptr, &size), 0);
-    keyboard_ = Fd(keyboard);
-    tty_ = Fd(tty);
-    ::tcgetattr(tty, &before_);
-    Spawn spawn;
-    spawn.path = program("oncelatch");
-    spawn.argv = std::move(arguments);
-    spawn.argv.insert(spawn.argv.begin(), "oncelatch");
-    spawn.environment = scratch.environment();
-    spawn.directory = scratch.path("repository");
-    spawn.keep = {{0, tty}, {1, tty}, {2, tty}};
-    spawn.new_session = true;
-    process_ = std::move(*oncelatch::start(spawn));
-  }
-  void type(const std::string& keys) const {
-    EXPECT_EQ(::write(keyboard_.get(), keys.data(), keys.size()), static_cast<ssize_t>(keys.size()));
-  }
-  // Reads what is shown until the text came or the limit passed.
-  bool shows(const std::string& text, std::chrono::milliseconds limit = std::chrono::milliseconds(8000)) {
-    return eventually(
-        [&] {
-          drain();
-          return screen_.find(text) != std::string::npos;
-        },
-        limit);
-  }
-  int wait() {
-    for (int i = 0; i < 1500; ++i) {
-      drain();
-      Result<std::optional<ExitStatus>> status = process_.poll();
-      if (status && *status) return (*status)->shell_code();
-    }
-    return -1;
-  }
-  bool terminal_is_as_before() const {
-    termios now{};
-    ::tcgetattr(tty_.get(), &now);
-    return now.c_lflag == before_.c_lflag && now.c_iflag == before_.c_iflag && now.c_oflag == before_.c_oflag;
-  }
-  Process& process() { return process_; }
-  const std::string& screen() const { return screen_; }
-
- private:
-  void drain() {
-    pollfd one{keyboard_.get(), POLLIN, 0};
-    char buffer[65536];
-    while (::poll(&one, 1, 10) > 0) {
-      ssize_t count = ::read(keyboard_.get(), buffer, sizeof buffer);
-      if (count <= 0) return;
-      screen_.append(buffer, static_cast<std::size_t>(count));
-    }
-  }
-  Fd keyboard_;
-  Fd tty_;
-  termios before_{};
-  Process process_;
-  std::string screen_;
-};
 
 Json one_prompt(const std::string& command) {
   return {{"steps", {{{"type", "prompt"}, {"tool", "shell"}, {"command", command}}}}, {"exit_code", 7}};
@@ -88,12 +20,12 @@ Json one_prompt(const std::string& command) {
 TEST(Attach, APersonAnswersInTheTerminal) {
   Scratch scratch;
   scratch.scenario(one_prompt("touch by-hand"));
-  Seat seat(scratch, scratch.run_arguments());
+  Terminal seat(scratch.spawn(scratch.run_arguments()));
   ASSERT_TRUE(seat.shows("requires approval")) << seat.screen();
   scratch.wait_event("waiting_for_permission");
   seat.type("\r");
   EXPECT_EQ(seat.wait(), 7);
-  EXPECT_TRUE(seat.terminal_is_as_before());
+  EXPECT_TRUE(seat.is_as_before());
   EXPECT_TRUE(scratch.exists("repository/by-hand"));
   EXPECT_EQ(scratch.report().at("prompts").at(0).at("outcome"), "elsewhere");
 }
@@ -101,20 +33,20 @@ TEST(Attach, APersonAnswersInTheTerminal) {
 TEST(Attach, DetachedSessionsGoOnAndAreComeBackTo) {
   Scratch scratch;
   scratch.scenario(one_prompt("touch later"));
-  Seat first(scratch, scratch.run_arguments());
+  Terminal first(scratch.spawn(scratch.run_arguments()));
   ASSERT_TRUE(first.shows("requires approval")) << first.screen();
   first.type("\x1d");
   first.type("d");
   EXPECT_EQ(first.wait(), 0) << first.screen();
   EXPECT_NE(first.screen().find("detached; the session goes on"), std::string::npos) << first.screen();
-  EXPECT_TRUE(first.terminal_is_as_before());
+  EXPECT_TRUE(first.is_as_before());
   ASSERT_EQ(scratch.session_directories().size(), 1U) << scratch.read("events.jsonl") << scratch.read("report.json");
-  Seat second(scratch, {"attach"});
+  Terminal second(scratch.spawn({"attach"}));
   ASSERT_TRUE(second.shows("requires approval")) << second.screen();
   Json waiting = scratch.wait_event("waiting_for_permission");
   EXPECT_EQ(scratch.oncelatch({"approvals", "accept", waiting.value("id", "")}).status.shell_code(), 0);
   EXPECT_EQ(second.wait(), 7) << second.screen();
-  EXPECT_TRUE(second.terminal_is_as_before());
+  EXPECT_TRUE(second.is_as_before());
   EXPECT_TRUE(scratch.exists("repository/later"));
   EXPECT_TRUE(eventually([&] { return scratch.session_directories().empty() && scratch.processes_left().empty(); }));
 }
@@ -161,7 +93,7 @@ Process attach_unconfined(const std::string& socket, int tty) {
 TEST(Attach, TheServerCantMakeTheClientRunAnything) {
   Scratch scratch;
   scratch.scenario(one_prompt("touch later"));
-  Seat seat(scratch, scratch.run_arguments());
+  Terminal seat(scratch.spawn(scratch.run_arguments()));
   ASSERT_TRUE(seat.shows("requires approval")) << seat.screen();
   const std::string socket =
       scratch.path("runtime/oncelatch/" + scratch.session_directories().at(0) + "/tmux/tmux.sock");
@@ -182,7 +114,7 @@ TEST(Attach, TheServerCantMakeTheClientRunAnything) {
   EXPECT_TRUE(eventually([&] { return scratch.exists("made-by-bare"); })) << "the attempt itself must work";
   EXPECT_NE(seat.wait(), -1);
   EXPECT_FALSE(scratch.exists("made-by-ours"));
-  EXPECT_TRUE(seat.terminal_is_as_before());
+  EXPECT_TRUE(seat.is_as_before());
 }
 
 TEST(Attach, NoSuchSessionIsAClearError) {
@@ -193,21 +125,21 @@ TEST(Attach, NoSuchSessionIsAClearError) {
   EXPECT_NE(scratch.oncelatch({"attach", "../x"}).status.shell_code(), 0);
 }
 
-class SeatSignal : public ::testing::TestWithParam<int> {};
+class TerminalSignal : public ::testing::TestWithParam<int> {};
 
-TEST_P(SeatSignal, LeavesASaneTerminal) {
+TEST_P(TerminalSignal, LeavesASaneTerminal) {
   Scratch scratch;
   scratch.scenario(one_prompt("touch never"));
-  Seat seat(scratch, scratch.run_arguments());
+  Terminal seat(scratch.spawn(scratch.run_arguments()));
   ASSERT_TRUE(seat.shows("requires approval")) << seat.screen();
   scratch.wait_event("waiting_for_permission");
   ASSERT_EQ(::kill(seat.process().pid(), GetParam()), 0);
   EXPECT_EQ(seat.wait(), 128 + GetParam());
-  EXPECT_TRUE(eventually([&] { return seat.terminal_is_as_before(); }));
+  EXPECT_TRUE(eventually([&] { return seat.is_as_before(); }));
   EXPECT_FALSE(scratch.exists("repository/never"));
   EXPECT_TRUE(eventually([&] { return scratch.session_directories().empty() && scratch.processes_left().empty(); }));
 }
-INSTANTIATE_TEST_SUITE_P(Signals, SeatSignal, ::testing::Values(SIGINT, SIGTERM, SIGHUP, SIGKILL));
+INSTANTIATE_TEST_SUITE_P(Signals, TerminalSignal, ::testing::Values(SIGINT, SIGTERM, SIGHUP, SIGKILL));
 
 }  // namespace
 }  // namespace oncelatch::test

@@ -2,27 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/launcher/filtered.h"
+
 namespace oncelatch::launcher {
 namespace {
 
 using namespace std::string_literals;
 
 constexpr const char* kBad = "\xef\xbf\xbd";
-
-std::string filtered(const std::string& input) {
-  OutputFilter filter;
-  std::string out;
-  filter.feed(input, out);
-  return out;
-}
-
-// What comes back when the program is killed after `input`.
-std::string restored(const std::string& input) {
-  OutputFilter filter;
-  std::string out;
-  filter.feed(input, out);
-  return filter.restore();
-}
 
 void expect_same(const std::string& input) {
   EXPECT_EQ(filtered(input), input);

@@ -3,27 +3,12 @@
 
 #include <random>
 
-#include "launcher/output_filter.h"
+#include "tests/launcher/filtered.h"
 
 namespace oncelatch::launcher {
 namespace {
 
 using namespace std::string_literals;
-
-std::string filtered(const std::string& input) {
-  OutputFilter filter;
-  std::string out;
-  filter.feed(input, out);
-  return out;
-}
-
-// What comes back when the program is killed after `input`.
-std::string restored(const std::string& input) {
-  OutputFilter filter;
-  std::string out;
-  filter.feed(input, out);
-  return filter.restore();
-}
 
 TEST(OutputFilter, E079_EveryModeIsTakenBackAfterAKill) {
   const std::vector<std::pair<std::string, std::string>> table = {
