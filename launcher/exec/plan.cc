@@ -13,6 +13,7 @@
 #include "launcher/exec/program.h"
 #include "launcher/exec/toolchains.h"
 #include "sandbox/enter.h"
+#include "sandbox/etc_table.h"
 #include "sandbox/identity.h"
 
 namespace oncelatch::launcher {
@@ -41,6 +42,7 @@ class PlanMaker {
     sandbox_.home_inside = kHomeInside;
     TRY(show_paths());
     TRY(show_toolchains());
+    TRY(take_back());
     add_aliases(plan_.workspace.aliases);
     TRY(cover());
     choose_network();
@@ -177,27 +179,49 @@ class PlanMaker {
       if (is_or_contains(root, directory)) plan_.own_directory = directory;
     }
     if (!plan_.own_directory.empty()) protect("/", directory);
-    for (const std::string& path : options_.deny) TRY(deny(path));
+    for (const std::string& path : denied_) hide(path);
     return {};
   }
 
-  Status deny(const std::string& given) {
-    std::string object = "--deny " + shown(given);
-    if (given.find_first_of("*?[") != std::string::npos && real_path(given).empty())
+  // What a denied path is or holds of what was to be shown isn't shown at all; the rest is covered later.
+  Status take_back() {
+    for (const std::string& given : options_.deny) {
+      std::string object = "--deny " + shown(given);
+      std::string real = TRY(find_denied(given, object));
+      auto denied = [&](const sandbox::Bind& bind) { return is_or_contains(real, bind.source); };
+      for (const sandbox::Bind& bind : sandbox_.binds)
+        if (denied(bind)) plan_.notes.push_back(object + ": " + shown(bind.source) + " isn't shown");
+      std::erase_if(sandbox_.binds, denied);
+      std::erase_if(visible_, [&](const std::string& path) { return is_or_contains(real, path); });
+      std::erase_if(links_, [&](const auto& link) { return is_or_contains(real, link.second); });
+      denied_.push_back(std::move(real));
+    }
+    return {};
+  }
+
+  [[nodiscard]] Result<std::string> find_denied(const std::string& given, const std::string& object) const {
+    std::string real = real_path(given);
+    if (given.find_first_of("*?[") != std::string::npos && real.empty())
       return fail("command line", object, "a pattern can't be enforced: files made later would not be covered",
                   "name each file or directory");
-    std::string real = real_path(given);
     if (real.empty())
       return fail_errno("command line", object, errno, "name something that exists; what doesn't can't be covered");
-    bool workspace = is_or_contains(sandbox_.workspace, real) && real != sandbox_.workspace;
-    bool below = workspace || std::any_of(visible_.begin(), visible_.end(), [&](const std::string& path) {
-                   return path != real && is_or_contains(path, real);
-                 });
-    if (!below && is_or_contains(real, sandbox_.workspace))
+    if (is_or_contains(real, sandbox_.workspace))
       return fail("command line", object, "the workspace lies in it", "name something inside");
-    if (!below) return {};  // isn't visible anyway
+    std::vector<std::string> system = sandbox::etc_paths(true);
+    for (const char* path : {"/usr", "/bin", "/sbin", "/lib", "/lib64", "/dev", "/proc"}) system.emplace_back(path);
+    for (const std::string& place : system) {
+      if (is_or_contains(place, real) || is_or_contains(real, place))
+        return fail("command line", object, "is of the system, of which every sandbox shows the same", "leave it out");
+    }
+    return real;
+  }
+
+  void hide(const std::string& real) {
+    auto holds = [&](const std::string& path) { return is_or_contains(path, real); };
+    if (!holds(sandbox_.workspace) && std::none_of(visible_.begin(), visible_.end(), holds))
+      return;  // not shown anyway
     sandbox_.covers.push_back({.path = real, .kind = sandbox::Cover::Kind::hide, .required = true});
-    return {};
   }
 
   void choose_network() {
@@ -297,6 +321,7 @@ class PlanMaker {
   sandbox::SandboxPlan& sandbox_;
   std::string home_;
   std::vector<std::string> visible_;
+  std::vector<std::string> denied_;    // real paths
   std::vector<std::string> writable_;  // the workspace first
   std::vector<std::pair<std::string, std::string>> links_;
   std::vector<std::string> path_;

@@ -83,6 +83,10 @@ Permission on_host(const PathAnswer& answer, const std::string& path) {
   return there;
 }
 
+std::string parent_of(const std::string& path) {
+  return path.substr(0, std::max<std::size_t>(path.rfind('/'), 1));
+}
+
 void no_option(WhyAnswer& why, std::string reason) {
   why.permits.push_back("no option opens this: " + std::move(reason));
 }
@@ -148,13 +152,14 @@ void add_change(WhyAnswer& why, const PathAnswer& answer, const std::string& pat
   }
   if (std::string reason = never(there.host, writable); !reason.empty()) return no_option(why, reason);
   const bool plain = S_ISREG(there.found.st_mode) || S_ISDIR(there.found.st_mode);
-  const std::string object = plain ? there.host : there.host.substr(0, std::max<std::size_t>(there.host.rfind('/'), 1));
+  const std::string object = plain ? there.host : parent_of(there.host);
   if (object == "/" || is_or_contains(object, about.plan.sandbox.workspace))
     return no_option(why, "the workspace lies in " + shown(object));
   const bool in_writable =
       answer.place == Place::workspace || answer.place == Place::temporary ||
       (answer.place == Place::bind && about.plan.sandbox.binds[answer.bind].access == sandbox::Access::read_write);
-  if (answer.exists && (in_writable || !writable)) return no_option(why, "its own mode or owner refuses it");
+  if (answer.exists && (in_writable || !writable))
+    return no_option(why, answer.directory ? "it is a directory" : "its own mode or owner refuses it");
   why.change.push_back((writable ? "--write " : "--read ") + shown(object));
   why.permits.push_back(plain ? extent(there, writable)
                               : "everything below " + shown(object) +
@@ -166,6 +171,19 @@ void add_change(WhyAnswer& why, const PathAnswer& answer, const std::string& pat
 }
 
 namespace {
+
+// To write in a directory, or a file that isn't there, is to create; to create what is there is to write it.
+std::string_view asked_of(const PathAnswer& answer, std::string_view use) {
+  if (use == "writable" && (answer.directory || !answer.exists)) return "creatable";
+  if (use == "creatable" && answer.exists && !answer.directory) return "writable";
+  return use;
+}
+
+// What the attempt leaves out of an object that is there.
+std::string why_not_tried(const PathAnswer& answer) {
+  if (answer.directory) return "it is a directory";
+  return answer.other ? "it would wait for another process" : "it doesn't apply";
+}
 
 void add_rows(WhyAnswer& why, const PathAnswer& answer, const LiveProbe& probe, std::string_view asked) {
   const std::pair<const char*, Answer> all[] = {{"visible", answer.visible},
@@ -181,9 +199,21 @@ void add_rows(WhyAnswer& why, const PathAnswer& answer, const LiveProbe& probe, 
     if (shut_off) row.not_tried = "this kernel can't check it without running it";
     if (shut_off) row.tried.reset();
     if (!row.tried && row.not_tried.empty() && !row.asked) continue;  // doesn't apply
-    if (!row.tried && row.not_tried.empty()) row.tried = probe.error_of("visible");
+    if (!row.tried && row.not_tried.empty()) {
+      const std::optional<int> seen = probe.error_of("visible");
+      if (seen.value_or(0) != 0)
+        row.tried = seen;
+      else
+        row.not_tried = why_not_tried(answer);
+    }
     why.rows.push_back(std::move(row));
   }
+}
+
+bool is_refused(const WhyAnswer& why) {
+  return std::any_of(why.rows.begin(), why.rows.end(), [](const WhyRow& row) {
+    return row.asked && (row.plan == Answer::no || row.tried.value_or(0) != 0);
+  });
 }
 
 void explain_modes(WhyAnswer& why, const PathAnswer& answer) {
@@ -203,13 +233,12 @@ Result<WhyAnswer> why_path(const PathQuestion& question, const WhyCase& about) {
   why.rules.push_back(rule_of(answer, about));
   explain_modes(why, answer);
   LiveProbe probe = TRY(probe_live(about.plan.sandbox, "/proc/self/exe", {"path", answer.real}, about.facts));
-  add_rows(why, answer, probe, question.use);
-  const bool failed = probe.error_of("visible").value_or(0) != 0 || probe.error_of("readable").value_or(0) != 0;
-  const bool to_read = (answer.readable == Answer::no || failed) && question.use != "creatable";
-  const bool to_write = answer.writable == Answer::no && answer.creatable == Answer::no;
-  if (answer.visible == Answer::no && question.use == "creatable" && answer.creatable != Answer::no) return why;
-  if (to_read || question.use == "executable") add_change(why, answer, question.path, false, about);
-  if (!to_read && to_write && question.use != "executable") add_change(why, answer, question.path, true, about);
+  const std::string_view asked = asked_of(answer, question.use);
+  add_rows(why, answer, probe, asked);
+  if (!is_refused(why)) return why;
+  const bool to_write = asked == "writable" || asked == "creatable";
+  const bool absent = to_write && !on_host(answer, question.path).exists;
+  add_change(why, answer, absent ? parent_of(question.path) : question.path, to_write, about);
   return why;
 }
 

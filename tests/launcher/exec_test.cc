@@ -271,13 +271,39 @@ TEST_P(ExecShown, ReadWriteAndDeny) {
   EXPECT_EQ(scratch.read("repository/.env"), "secret");
 }
 
+// In whatever order, from the command line or from a profile.
+TEST_P(ExecShown, DenyTakesBackWhatIsShown) {
+  scratch.write("shown/inner/file", "secret", 0644);
+  scratch.write("other/file", "text", 0644);
+  scratch.write("lab.yaml", "read: [" + path("shown") + "]\n", 0644);
+  const std::string script = "cat " + path("shown/inner/file") + " " + path("other/file");
+  for (const Words& options :
+       {Words{"--read", path("shown"), "--deny", path("shown")},
+        Words{"--deny", path("shown"), "--write", path("shown")},
+        Words{"--read", path("shown/inner/file"), "--deny", path("shown")},
+        Words{"--read", path("shown"), "--read", path("shown/inner"), "--deny", path("shown/inner")},
+        Words{"--profile", path("lab.yaml"), "--deny", path("shown")}}) {
+    Words all = options;
+    all.insert(all.end(), {"--read", path("other")});
+    Output output = shell(script, all);
+    EXPECT_EQ(output.out, "text") << ::testing::PrintToString(options) << output.err;
+    EXPECT_THAT(output.err, AllOf(HasSubstr("No such file"), HasSubstr("isn't shown")));
+  }
+  make_directory("home/.nvm");
+  scratch.write("home/.nvm/file", "secret", 0644);
+  EXPECT_EQ(shell("cat " + path("home/.nvm/file"), {"--deny", path("home/.nvm")}).out, "");
+  EXPECT_EQ(shell("echo works", {"--deny", "/run", "--deny", "/home"}).out, "works\n") << "not shown anyway";
+}
+
 TEST_P(ExecShown, WhatCantBeEnforcedIsRefused) {
   Output pattern = run({"--deny", "*.pem"}, {"echo", "RAN"});
   EXPECT_EQ(pattern.status.shell_code(), 122);
   EXPECT_THAT(pattern.err, HasSubstr("can't be enforced"));
   for (const Words& options :
        {Words{"--deny", "absent"}, Words{"--read", "absent"}, Words{"--write", "absent"}, Words{"--read", "/"},
-        Words{"--write", "/usr"}, Words{"--read", "/proc"}, Words{"--deny", "."}, Words{"--read", ""}}) {
+        Words{"--write", "/usr"}, Words{"--read", "/proc"}, Words{"--deny", "."}, Words{"--read", ""},
+        Words{"--deny", "/usr/share/doc"}, Words{"--deny", "/etc/passwd"}, Words{"--deny", "/etc"},
+        Words{"--deny", "/proc/self"}, Words{"--deny", "/"}}) {
     Output output = run(options, {"echo", "RAN"});
     EXPECT_EQ(output.status.shell_code(), 122) << ::testing::PrintToString(options);
     EXPECT_EQ(output.out, "");

@@ -69,6 +69,22 @@ TEST_P(Why, TheOptionItNamesChangesIt) {
   ask({"--write", data, "write:" + data}, 0);
 }
 
+// What an attempt can't try is no disagreement, and what is permitted needs no change.
+TEST_P(Why, EveryUseOfEveryKind) {
+  scratch.write("repository/file", "text", 0644);
+  scratch.write("other/data", "x", 0644);
+  ASSERT_EQ(::mkfifo(scratch.path("repository/fifo").c_str(), 0666), 0);
+  ASSERT_EQ(::chown(scratch.path("repository/fifo").c_str(), GetParam(), GetParam()), 0);
+  for (const char* object : {".", "write:.", "create:.", "write:/tmp", "write:/dev/shm", "create:file", "write:new",
+                             "exec:/bin/sh", "/usr/bin/env", "/usr", "fifo", "write:fifo"})
+    EXPECT_THAT(ask({object}, 0).out, Not(HasSubstr("to change"))) << object;
+  for (const char* object : {"write:/usr", "exec:/usr/bin", "exec:/proc", "exec:.", "create:/etc/passwd", "exec:fifo",
+                             "write:/etc/new", "write:/no/such"})
+    EXPECT_THAT(ask({object}, 1).out, HasSubstr("to change")) << object;
+  EXPECT_THAT(ask({"exec:."}, 1).out, HasSubstr("it is a directory"));
+  EXPECT_THAT(ask({"create:" + scratch.path("other/new")}, 1).out, HasSubstr("--write " + scratch.path("other")));
+}
+
 TEST_P(Why, WhatIsDenied) {
   scratch.write("repository/secret/key", "k", 0644);
   scratch.write("repository/plain", "p", 0644);
