@@ -30,9 +30,26 @@ constexpr Link kLinks[] = {
     {"/proc/self/fd/1", "dev/stdout"}, {"/proc/self/fd/2", "dev/stderr"},
 };
 
+// Read-only: a device is written all the same, but its mode, owner and times are the host's, and kernel user 0 would
+// change them for the whole machine.
 long bind_node(const Node& node) {
   if (long rc = make_mount_point(node.inside); rc < 0) return rc;
-  return sys::call(__NR_mount, node.host, node.inside, nullptr, MS_BIND, nullptr);
+  if (long rc = sys::call(__NR_mount, node.host, node.inside, nullptr, MS_BIND, nullptr); rc < 0) return rc;
+  return set_attributes(node.inside, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+}
+
+// For the same reason a standard stream that is the host's /dev/null becomes this one.
+long replace_null_streams() {
+  for (int number = 0; number <= 2; ++number) {
+    if (!same_object(number, "dev/null")) continue;
+    const long flags = sys::call(__NR_fcntl, number, F_GETFL, 0);  // a closed one has the wrong direction
+    if (flags < 0) return flags;
+    long opened = sys::call(__NR_openat, AT_FDCWD, "dev/null", (flags & (O_ACCMODE | O_PATH)) | O_CLOEXEC, 0);
+    if (opened < 0) return opened;
+    if (long rc = sys::call(__NR_dup3, opened, number, 0); rc < 0) return rc;
+    sys::close(static_cast<int>(opened));
+  }
+  return 0;
 }
 
 // Lets ttyname() find the inner terminal, which isn't in the private devpts. Nothing depends on it.
@@ -50,6 +67,7 @@ Outcome make_devices(Context& context) {
     long rc = bind_node(node);
     if (rc < 0) return failed(rc, node.host);
   }
+  if (long rc = replace_null_streams(); rc < 0) return failed(rc, "/dev/null");
   for (const Link& link : kLinks) {
     long rc = sys::call(__NR_symlinkat, link.target, AT_FDCWD, link.name);
     if (rc < 0) return failed(rc, link.name);

@@ -40,6 +40,11 @@ bool is_equality(const ArgumentTest& test) {
   return test.kind == ArgumentTest::Kind::masked && test.mask == 0xffffffff;
 }
 
+bool is_bit(const ArgumentTest& test) {
+  return test.kind == ArgumentTest::Kind::masked && test.mask == test.value &&
+         std::has_single_bit(static_cast<std::uint32_t>(test.mask));
+}
+
 bool holds(const ArgumentTest& test, std::uint32_t value) {
   switch (test.kind) {
     case ArgumentTest::Kind::masked:
@@ -155,7 +160,27 @@ FilterCompiler::Node FilterCompiler::decide(const Decision& decision, std::size_
   if (first.tests.empty()) return program_.answer(first.action);
   std::string key = key_of(decision) + "@" + std::to_string(loaded);
   if (auto found = decided_.find(key); found != decided_.end()) return found->second;
+  if (first.tests.size() == 1 && is_bit(first.tests[0])) return decided_[key] = decide_bits(decision, loaded);
   return decided_[key] = decide_test(decision, first.tests.front(), loaded);
+}
+
+// The first rules, as far as each asks for one bit of the same argument and gives the same answer: one test for all.
+FilterCompiler::Node FilterCompiler::decide_bits(const Decision& decision, std::size_t loaded) {
+  const Decision::Rule& first = decision.rules.front();
+  const unsigned argument = first.tests.front().argument;
+  std::uint32_t bits = 0;
+  Decision rest = decision;
+  for (const Decision::Rule& rule : decision.rules) {
+    const bool alike = rule.tests.size() == 1 && rule.action == first.action && is_bit(rule.tests[0]) &&
+                       rule.tests[0].argument == argument;
+    if (!alike) break;
+    bits |= static_cast<std::uint32_t>(rule.tests[0].value);
+    rest = after_no(rest, rule.tests[0]);
+  }
+  const std::size_t offset = low_half(argument);
+  Node yes = program_.answer(first.action);
+  Node node = program_.jump(BPF_JSET, bits, yes, decide(rest, offset));
+  return loaded == offset ? node : program_.load(offset, node);
 }
 
 // Arguments are compared in their low half, as the kernel uses them: all that are tested are int or unsigned.
@@ -165,7 +190,7 @@ FilterCompiler::Node FilterCompiler::decide_test(const Decision& decision, const
   auto mask = static_cast<std::uint32_t>(test.mask);
   auto value = static_cast<std::uint32_t>(test.value);
   bool masked = test.kind == ArgumentTest::Kind::masked;
-  bool one_bit = masked && mask == value && std::has_single_bit(mask);
+  bool one_bit = is_bit(test);
   bool range = masked && !is_equality(test) && std::countl_one(mask) + std::countr_zero(mask) == 32;
   bool plain = !masked || is_equality(test) || one_bit || range;
   Node yes = decide(after_yes(decision, test), plain ? offset : kNothing);

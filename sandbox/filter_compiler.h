@@ -79,6 +79,7 @@ class FilterCompiler {
     std::size_t split;  // of a search step; size_t(-1): a chain of single numbers
   };
   Node decide(const Decision& decision, std::size_t loaded);
+  Node decide_bits(const Decision& decision, std::size_t loaded);
   Node decide_test(const Decision& decision, const ArgumentTest& test, std::size_t loaded);
   Node tree(const std::vector<Range>& ranges, std::size_t from, std::size_t to,
             const std::vector<std::vector<Plan>>& plans);

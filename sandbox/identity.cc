@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/mount.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -30,13 +31,14 @@ std::uint32_t unused_user() {
   return kFirstUser + number % kUsers;
 }
 
-// The change of user alone, in a child that is then gone.
+// The change of user, and giving a file away to it, as the self-test's targets are; in a child that is then gone.
 int become_error(uid_t uid, gid_t gid) {
   pid_t child = ::fork();
   if (child < 0) return errno;
   if (child == 0) {
-    bool done = ::syscall(SYS_setgroups, 0, nullptr) == 0 && ::syscall(SYS_setresgid, gid, gid, gid) == 0 &&
-                ::syscall(SYS_setresuid, uid, uid, uid) == 0;
+    const int file = ::memfd_create("owner", MFD_CLOEXEC);
+    bool done = file >= 0 && ::fchown(file, uid, gid) == 0 && ::syscall(SYS_setgroups, 0, nullptr) == 0 &&
+                ::syscall(SYS_setresgid, gid, gid, gid) == 0 && ::syscall(SYS_setresuid, uid, uid, uid) == 0;
     ::_exit(done ? 0 : errno);
   }
   int status = 0;

@@ -75,6 +75,12 @@ long set_attributes(int mount, std::uint64_t attributes, bool recursive) {
   return sys::call(__NR_mount_setattr, mount, "", flags, &change, sizeof change);
 }
 
+long set_attributes(const char* path, std::uint64_t attributes) {
+  mount_attr change{};
+  change.attr_set = attributes;
+  return sys::call(__NR_mount_setattr, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, &change, sizeof change);
+}
+
 long attach(int mount, int directory, const char* path) {
   unsigned flags = MOVE_MOUNT_F_EMPTY_PATH | (path[0] == 0 ? MOVE_MOUNT_T_EMPTY_PATH : 0);
   return sys::call(__NR_move_mount, mount, "", directory, path, flags);

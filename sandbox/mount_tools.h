@@ -25,6 +25,8 @@ long clone_tree(int directory, const char* path, unsigned flags);
 // the same inode (-ESTALE otherwise).
 long clone_by_name(int descriptor);
 long set_attributes(int mount, std::uint64_t attributes, bool recursive);
+// Of the mount at `path` alone.
+long set_attributes(const char* path, std::uint64_t attributes);
 // An empty file to mount onto.
 long make_mount_point(const char* path);
 long attach(int mount, int directory, const char* path);

@@ -3,6 +3,7 @@
 #include <pwd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <set>
@@ -109,12 +110,25 @@ Account account_of(uid_t uid) {
   return account;
 }
 
+bool is_system_place(const std::string& real_path) {
+  auto within = [&](const char* place) { return lies_within(real_path, place); };
+  constexpr const char* kSystem[] = {"/proc", "/sys",  "/dev", "/etc",   "/boot", "/usr",
+                                     "/bin",  "/sbin", "/lib", "/lib64", "/run"};
+  constexpr const char* kWork[] = {"/usr/src/", "/usr/local/src/", "/run/media/"};
+  constexpr const char* kHolders[] = {"/", "/var", "/var/lib", "/var/cache", "/var/log", "/var/spool", "/var/tmp"};
+  if (std::find(std::begin(kHolders), std::end(kHolders), real_path) != std::end(kHolders)) return true;
+  auto starts = [&](const char* place) { return real_path.starts_with(place); };
+  if (std::any_of(std::begin(kWork), std::end(kWork), starts)) return false;
+  return std::any_of(std::begin(kSystem), std::end(kSystem), within);
+}
+
 Status check_workspace(const SandboxPlan& plan, const Source& workspace, const std::vector<std::string>& homes) {
   if (!workspace.directory) return fail_errno("sandbox", plan.workspace, ENOTDIR, "name a directory");
   if (workspace.real_path != plan.workspace)
     return fail("sandbox", plan.workspace, "not its real path", "use " + workspace.real_path);
-  std::set<std::string> never = {"/usr",  "/etc", "/var", "/tmp",  "/dev",  "/proc", "/sys", "/run",
-                                 "/boot", "/opt", "/srv", "/home", "/root", "/lib",  "/bin", "/sbin"};
+  if (is_system_place(plan.workspace))
+    return fail_errno("sandbox", plan.workspace, EINVAL, "use a project directory", "is a system directory");
+  std::set<std::string> never = {"/tmp", "/opt", "/srv", "/home", "/root"};
   for (const std::string& home : homes)
     if (clean(home)) never.insert(home);
   for (const std::string& path : never)

@@ -27,6 +27,10 @@ struct Account {
 };
 [[nodiscard]] Account account_of(uid_t uid);
 
+// Where the system and the kernel keep their own: never a workspace, never shown writable. Not of it: /usr/src,
+// /usr/local/src and /run/media, where people's work lies, and /var, but for what everything there lies in.
+[[nodiscard]] bool is_system_place(const std::string& real_path);
+
 // The workspace becomes writable as a whole, so it must be a project and not what a home or the system lies in.
 [[nodiscard]] Status check_workspace(const SandboxPlan& plan, const Source& workspace,
                                      const std::vector<std::string>& homes);

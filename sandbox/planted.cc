@@ -113,12 +113,16 @@ Result<std::string> make_directory_somewhere(const std::string& name, uid_t uid,
   return fail_errno("sandbox", "self-test targets", error, "make /run, /tmp or /var/tmp writable");
 }
 
+// Named as the stage of the identity that can't be had.
+Status given_away(const std::string& path, int rc) {
+  return rc == 0 ? Status() : fail_errno("sandbox", "identity: " + path, errno, {}, "chown");
+}
+
 Status plant_secret(const std::string& path, uid_t uid, gid_t gid) {
   Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file) return fail_errno("sandbox", path, errno);
   if (::write(file.get(), "planted\n", 8) != 8) return fail_errno("sandbox", path, errno);
-  if (::geteuid() == 0 && ::fchown(file.get(), uid, gid) != 0) return fail_errno("sandbox", path, errno);
-  return {};
+  return ::geteuid() == 0 ? given_away(path, ::fchown(file.get(), uid, gid)) : Status();
 }
 
 Result<Fd> listen_at(const std::string& name, bool abstract) {
@@ -180,11 +184,9 @@ Status Planted::plant() {
   path_listener_ = TRY(listen_at(socket + "~", false));
   if (::rename((socket + "~").c_str(), socket.c_str()) != 0) return fail_errno("sandbox", socket, errno);
   abstract_listener_ = TRY(listen_at(abstract_name_, true));
-  bool root = ::geteuid() == 0;
-  if (root &&
-      (::chown((directory_ + "/socket").c_str(), uid_, gid_) != 0 || ::chown(directory_.c_str(), uid_, gid_) != 0))
-    return fail_errno("sandbox", directory_, errno);
-  return {};
+  if (::geteuid() != 0) return {};
+  TRY(given_away(socket, ::chown(socket.c_str(), uid_, gid_)));
+  return given_away(directory_, ::chown(directory_.c_str(), uid_, gid_));
 }
 
 Planted::~Planted() {

@@ -1,5 +1,7 @@
 #include "sandbox/syscall_groups.h"
 
+#include <linux/btrfs.h>
+#include <linux/fscrypt.h>
 #include <linux/net.h>
 #include <linux/prctl.h>
 #include <linux/sched.h>
@@ -168,6 +170,19 @@ Rules terminal_input() {
   return rules;
 }
 
+// A snapshot holds what a cover hides, a subvolume is made and removed past Landlock, and a key of the file system that
+// is taken away locks the user's other files.
+Rules filesystem_control() {
+  Rules rules;
+  for (std::uint64_t request :
+       words(BTRFS_IOC_SNAP_CREATE, BTRFS_IOC_SNAP_CREATE_V2, BTRFS_IOC_SUBVOL_CREATE, BTRFS_IOC_SUBVOL_CREATE_V2,
+             BTRFS_IOC_SNAP_DESTROY, BTRFS_IOC_SNAP_DESTROY_V2, BTRFS_IOC_SUBVOL_SETFLAGS, FS_IOC_ADD_ENCRYPTION_KEY,
+             FS_IOC_REMOVE_ENCRYPTION_KEY, FS_IOC_REMOVE_ENCRYPTION_KEY_ALL_USERS))
+    rules.push_back({"ioctl", {is(1, request)}});
+  rules.push_back({"ioctl", {within(1, 0xff00, 0xbc00)}});  // bcachefs
+  return rules;
+}
+
 // Added where no namespace hides the host.
 std::vector<SyscallGroup> groups_without_namespaces(const FilterVariant& variant) {
   return {
@@ -179,7 +194,8 @@ std::vector<SyscallGroup> groups_without_namespaces(const FilterVariant& variant
                "msgget", "msgsnd", "msgrcv", "msgctl", "mq_open", "mq_unlink", "ipc"})},
       {"other-settings", "limits and priorities of the user's other processes", EPERM, other_process_settings()},
       {"attributes", "extended attributes, which Landlock doesn't see", EOPNOTSUPP,
-       always({"setxattr", "lsetxattr", "fsetxattr", "removexattr", "lremovexattr", "fremovexattr"})},
+       always({"setxattr", "lsetxattr", "fsetxattr", "getxattr", "lgetxattr", "fgetxattr", "listxattr", "llistxattr",
+               "flistxattr", "removexattr", "lremovexattr", "fremovexattr"})},
   };
 }
 
@@ -224,6 +240,8 @@ std::vector<SyscallGroup> common_groups(const FilterVariant& variant) {
       {"handles", "files by handle, past every path rule", EPERM,
        always({"open_by_handle_at", "name_to_handle_at", "fanotify_init", "fanotify_mark"})},
       {"terminal-input", "typing into a terminal, consoles, line disciplines", EPERM, terminal_input()},
+      {"filesystem-control", "snapshots, subvolumes and keys of the file system; programs fall back", ENOTTY,
+       filesystem_control()},
       {"memory-map", "rewriting what /proc says of a process", EPERM, {{"prctl", {is(0, PR_SET_MM)}}}},
       {"socket-families", "only unix, internet and route sockets", EPERM, socket_families()},
       {"socket-types", "of the internet only streams and datagrams", EPERM, socket_types()},

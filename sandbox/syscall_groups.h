@@ -18,8 +18,8 @@ namespace oncelatch::sandbox {
 struct ArgumentTest {
   enum class Kind {
     masked,   // (argument & mask) == value
-    above,    // argument > value, in 64 bits
-    differs,  // argument != value, in 64 bits
+    above,    // argument > value
+    differs,  // argument != value
   };
   unsigned argument;
   Kind kind;

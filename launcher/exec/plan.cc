@@ -15,6 +15,7 @@
 #include "sandbox/enter.h"
 #include "sandbox/etc_table.h"
 #include "sandbox/identity.h"
+#include "sandbox/plan_checks.h"
 
 namespace oncelatch::launcher {
 
@@ -81,8 +82,7 @@ class PlanMaker {
     if (writable && !home_.empty() && is_or_contains(real, home_))
       return fail("command line", object, "is your home or holds it", "name a directory below it");
     bool kernel = is_or_contains("/proc", real) || is_or_contains("/sys", real) || is_or_contains("/dev", real);
-    bool system = is_or_contains("/usr", real) || is_or_contains("/etc", real) || is_or_contains("/boot", real);
-    if (kernel || (writable && system))
+    if (kernel || (writable && sandbox::is_system_place(real)))
       return fail("command line", object, "can't be shown" + std::string(writable ? " writable" : ""),
                   "the sandbox has its own");
     sandbox_.binds.push_back({.source = real, .target = real, .access = access});

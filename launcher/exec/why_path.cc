@@ -6,6 +6,7 @@
 #include "base/untrusted.h"
 #include "launcher/exec/origins.h"
 #include "launcher/exec/why_answer.h"
+#include "sandbox/plan_checks.h"
 
 namespace oncelatch::launcher {
 
@@ -94,8 +95,7 @@ void no_option(WhyAnswer& why, std::string reason) {
 // Directories that no option shows, or shows writable; empty: it can be had.
 std::string never(const std::string& path, bool writable) {
   if (below("/proc", path) || below("/dev", path) || below("/sys", path)) return "the sandbox has its own, or none";
-  bool system = below("/usr", path) || below("/etc", path) || below("/boot", path);
-  if (writable && system) return "the system is never writable";
+  if (writable && sandbox::is_system_place(path)) return "the system is never writable";
   return path == "/" ? "the whole file system is never shown" : "";
 }
 

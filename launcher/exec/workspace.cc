@@ -11,6 +11,7 @@
 
 #include "base/untrusted.h"
 #include "launcher/exec/environment.h"
+#include "sandbox/plan_checks.h"
 
 namespace oncelatch::launcher {
 
@@ -48,11 +49,9 @@ Status check_place(const std::string& real, const std::string& home) {
                 "is your home directory or holds it: keys and settings would be open to the agent",
                 "use a directory below it, such as the repository, with --workspace DIR");
   }
-  for (const char* system : {"/usr", "/etc", "/bin", "/lib", "/lib64", "/sbin", "/dev", "/proc", "/sys", "/run",
-                             "/boot", "/var", "/tmp", "/home", "/root", "/opt", "/srv"}) {
-    if (real == system)
-      return fail("workspace", shown(real), "is a system directory", "name the repository with --workspace DIR");
-  }
+  constexpr const char* kHolders[] = {"/tmp", "/home", "/root", "/opt", "/srv"};
+  if (sandbox::is_system_place(real) || std::find(std::begin(kHolders), std::end(kHolders), real) != std::end(kHolders))
+    return fail("workspace", shown(real), "is a system directory", "name the repository with --workspace DIR");
   return {};
 }
 

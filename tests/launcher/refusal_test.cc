@@ -88,7 +88,9 @@ TEST(Refusal, Workspace) {
   expect_refused(scratch, at("/"), 122, {"workspace: /"});
   expect_refused(scratch, at(scratch.path("home")), 122, {"workspace:", "home"});
   expect_refused(scratch, at(scratch.path("")), 122, {"workspace:", "home"});
-  expect_refused(scratch, at("/etc"), 122, {"workspace: /etc", "system directory"});
+  for (const char* system : {"/etc", "/etc/ssl", "/usr/local/bin", "/usr/src", "/sys/kernel", "/sys/fs/cgroup",
+                             "/dev/shm", "/proc/self", "/run", "/var/lib"})
+    expect_refused(scratch, at(system), 122, {"workspace: /", "system directory"});
   expect_refused(scratch, at(program("kiro-cli")), 122, {"is not a directory"});
   ASSERT_EQ(::symlink(scratch.path("home").c_str(), scratch.path("link").c_str()), 0);
   expect_refused(scratch, at(scratch.path("link")), 122, {"home"});

@@ -1,7 +1,9 @@
 // The generated filters, every variant evaluated for every number of every architecture.
 #include <asm/ioctls.h>
 #include <linux/audit.h>
+#include <linux/fs.h>
 #include <linux/sched.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -80,9 +82,9 @@ const std::map<int, std::uint32_t> kNativeAlways = {
 
 // The same in the Landlock tier alone: System V and POSIX queues, extended attributes.
 const std::set<int> kNativeShared = {29, 30, 31, 64, 65, 66, 67, 68, 69, 70, 71, 220, 240, 241};
-const std::set<int> kNativeAttributes = {188, 189, 190, 197, 198, 199};
+const std::set<int> kNativeAttributes = {188, 189, 190, 191, 192, 193, 194, 195, 196, 197, 198, 199};
 const std::set<int> kI386Shared = {117, 277, 278, 393, 394, 395, 396, 397, 398, 399, 400, 401, 402, 420};
-const std::set<int> kI386Attributes = {226, 227, 228, 235, 236, 237};
+const std::set<int> kI386Attributes = {226, 227, 228, 229, 230, 231, 232, 233, 234, 235, 236, 237};
 
 TEST_P(Filter, EveryNativeNumber) {
   // With zero arguments; 41 and 53 then name AF_UNSPEC.
@@ -149,6 +151,22 @@ TEST_P(Filter, HighBitsOfArgumentsHideNothing) {
   }
   EXPECT_EQ(native(16, {{0, TCGETS}}), kAllow);
   EXPECT_EQ(native(16, {{0, FIONREAD}}), kAllow);
+}
+
+// A snapshot would show what is hidden.
+TEST_P(Filter, NoControlOfTheFileSystem) {
+  const std::uint32_t no_such = SECCOMP_RET_ERRNO | ENOTTY;
+  for (std::uint64_t high : words(0, 0x100000000, 0x8000000000000000)) {
+    for (std::uint64_t request :
+         words(0x50009401, 0x5000940e, 0x5000940f, 0x50009417, 0x50009418, 0x5000943f, 0x4008941a,  // btrfs
+               0x4020bc10, 0x4020bc11,                                                              // bcachefs
+               0xc0506617, 0xc0406618, 0xc0406619)) {                                               // fscrypt
+      EXPECT_EQ(native(16, {{3, request | high}}), no_such) << request;
+      EXPECT_EQ(i386(54, {{3, request | high}}), no_such) << request;
+    }
+  }
+  for (std::uint64_t request : words(FICLONE, FICLONERANGE, FIDEDUPERANGE, FS_IOC_GETFLAGS, FS_IOC_GETFSLABEL))
+    EXPECT_EQ(native(16, {{3, request}}), kAllow) << request;
 }
 
 TEST_P(Filter, CloneByFlags) {

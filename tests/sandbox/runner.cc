@@ -17,8 +17,8 @@
 #include <cstring>
 
 #include "sandbox/enter.h"
-#include "sandbox/identity.h"
 #include "sandbox/guarantees.h"
+#include "sandbox/identity.h"
 #include "verify/verify_file.h"
 
 namespace oncelatch::sandbox {
@@ -35,7 +35,7 @@ struct Options {
   bool leak = false;
   bool announce = false;
   bool choose_identity = false;
-  bool workspace_only = false;    // the choice sees no other mount
+  bool workspace_only = false;  // the choice sees no other mount
   bool show_losses = false;
   std::vector<std::string> accepted_losses;
   int landlock_abi = -1;          // lowered to this
