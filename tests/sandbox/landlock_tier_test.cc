@@ -397,6 +397,7 @@ void kill_one(const TierLab& lab, bool kills_outer, const std::string& seconds) 
   while (told.find('\n') == std::string::npos && ::read(read_end.get(), &byte, 1) == 1) told += byte;
   int outer = 0;
   ASSERT_EQ(std::sscanf(told.c_str(), "outer %d", &outer), 1) << told;
+  ASSERT_GT(outer, 1);
   // sh with the word in its script, and four that sleep
   ASSERT_TRUE(becomes(5, seconds, std::chrono::seconds(10))) << running(seconds);
   ::kill(kills_outer ? outer : process->pid(), SIGKILL);
