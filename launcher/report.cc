@@ -67,31 +67,13 @@ void Events::emit(const std::string& kind, Json body) {
   lost_ = true;
 }
 
-Result<ReportTarget> ReportTarget::open(const std::string& path) {
-  std::size_t slash = path.rfind('/');
-  ReportTarget target;
-  target.name_ = slash == std::string::npos ? path : path.substr(slash + 1);
-  std::string shown = escape_for_display(path, 400);
-  if (target.name_.empty()) return fail("report", shown, "is a directory", "name a file with --report FILE");
-  Result<Fd> directory = open_directory(slash == std::string::npos ? "." : path.substr(0, slash + 1));
-  if (!directory)
-    return fail_errno("report", shown, directory.error().errno_value,
-                      "name a file in an existing directory with --report FILE");
-  target.directory_ = std::move(*directory);
-  return target;
-}
-
-std::string ReportTarget::place() const {
-  return directory_ ? "/proc/self/fd/" + std::to_string(directory_.get()) : std::string();
-}
-
-Status ReportTarget::write(const Json& report, const redact::Redactor& redactor) const {
+Status write_report(const ReportFile& file, const Json& report, const redact::Redactor& redactor) {
   std::string text = dump_json(redactor.value(report)) + "\n";
   if (redactor.contains_secret(text)) {
-    return fail("report", escape_for_display(name_, 400), "a credential would be in it; not written",
+    return fail("report", file.shown(), "a credential would be in it; not written",
                 "oncelatch audit list shows the run");
   }
-  return write_file_atomic(directory_.get(), name_, text, 0600);
+  return file.write(text);
 }
 
 }  // namespace oncelatch::launcher

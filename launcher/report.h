@@ -2,8 +2,7 @@
 //
 //   Events events = TRY(Events::open("fd:3", redactor, clock));
 //   events.emit("waiting_for_permission", {{"id", "k3f9-p1"}});
-//   ReportTarget target = TRY(ReportTarget::open("report.json"));
-//   TRY(target.write(report, redactor));
+//   TRY(write_report(file, report, redactor));
 //
 // Ownership: Events owns its descriptor; the redactor and clock outlive it. Threads: one. Failure: an events file that
 // can't be opened refuses the launch; one that stops taking bytes is closed and said so in the report. After fork: no.
@@ -15,6 +14,7 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/result.h"
+#include "launcher/report_file.h"
 #include "redact/redactor.h"
 
 namespace oncelatch::launcher {
@@ -35,20 +35,7 @@ class Events {
   bool lost_ = false;
 };
 
-// The report's directory, opened when the launch is checked: nothing the agent does later leads the report elsewhere.
-class ReportTarget {
- public:
-  ReportTarget() = default;  // nowhere
-  [[nodiscard]] static Result<ReportTarget> open(const std::string& path);
-  explicit operator bool() const { return static_cast<bool>(directory_); }
-  // The directory's path; empty when there is no report.
-  [[nodiscard]] std::string place() const;
-  // Refuses to write when a secret would still be in the bytes.
-  [[nodiscard]] Status write(const Json& report, const redact::Redactor& redactor) const;
-
- private:
-  Fd directory_;
-  std::string name_;
-};
+// Refuses to write when a secret would still be in the bytes.
+[[nodiscard]] Status write_report(const ReportFile& file, const Json& report, const redact::Redactor& redactor);
 
 }  // namespace oncelatch::launcher

@@ -72,8 +72,8 @@ Result<SupervisorSetup> check_everything(const RunOptions& options, std::vector<
       sandbox::probe_host(options.accepted_losses.empty() ? sandbox::Probing::quick : sandbox::Probing::full);
   if (facts.tier() == sandbox::Tier::landlock) TRY(set_identity(config, sandbox::IdentityChoice::on_host));
   TRY(check_guarantees(config, facts, artifact.path()));
-  Result<ReportTarget> report =
-      options.report.empty() ? Result<ReportTarget>(ReportTarget()) : ReportTarget::open(options.report);
+  Result<ReportFile> report =
+      options.report.empty() ? Result<ReportFile>(ReportFile()) : ReportFile::open(options.report);
   if (!report) return Failure(report.error());
   SessionRoot root = TRY(SessionRoot::open(config.environment));
   for (const std::string& name : root.sweep())
@@ -87,9 +87,9 @@ int refuse(const RunOptions& options, const std::vector<std::string>& environmen
   int code = report_error(error);
   if (options.report.empty()) return code;
   Json report = {{"exit", {{"code", code}, {"reason", exit_reason_for(error)}}}, {"error", error.message()}};
-  Result<ReportTarget> target = ReportTarget::open(options.report);
-  Status written =
-      target ? target->write(report, redact::Redactor::from_environment(environment)) : Status(Failure(target.error()));
+  Result<ReportFile> target = ReportFile::open(options.report);
+  if (!target) return code;
+  Status written = write_report(*target, report, redact::Redactor::from_environment(environment));
   if (!written) report_error(written.error());
   return code;
 }

@@ -221,7 +221,9 @@ class Supervisor {
     if (!status) return end("the agent's process was lost: " + status.error().message(), kExitLauncher);
     if (!*status) return;
     child_ = **status;
-    end("the agent ended", child_->shell_code());
+    ending_ = sandbox::ending_of(*confined_, *child_);
+    const std::string limit = sandbox::is_limit(ending_) ? fmt::format("limit: {}", sandbox::ending_name(ending_)) : "";
+    end(limit.empty() ? "the agent ended" : limit, child_->shell_code());
   }
 
   void end(const std::string& reason, int code) {
@@ -275,13 +277,13 @@ class Supervisor {
     report["session"] = setup_.session.id();
     report["exit"] = {{"code", code_}, {"reason", reason}};
     if (!error.empty()) report["error"] = error;
-    if (child_) report["child"] = {{"code", child_->code}, {"signaled", child_->signaled}};
+    if (child_) report["child"] = {{"code", child_->code}, {"ended", sandbox::ending_name(ending_)}};
     if (prompts_) report["prompts"] = prompts_->report();
     if (prompts_) report["prompts_seen"] = prompts_->count();
     if (prompts_ && !prompts_->stop_reason().empty()) report["mirror_stopped"] = prompts_->stop_reason();
     if (confined_) report["self_test"] = self_test_body(confined_->self_test);
     report["events_lost"] = events_.lost();
-    Status written = setup_.report.write(report, redactor_);
+    Status written = write_report(setup_.report, report, redactor_);
     if (!written && fronts_) {
       fronts_->tell_all({{"kind", "event"}, {"event", "report_failed"}, {"error", written.error().message()}});
       if (code_ == 0) code_ = kExitLauncher;
@@ -306,6 +308,7 @@ class Supervisor {
   std::optional<elicitation::Mirror> mirror_;
   std::optional<sandbox::Confined> confined_;
   std::optional<ExitStatus> child_;
+  sandbox::Ending ending_ = sandbox::Ending::unknown;
   bool ended_ = false;
   std::string reason_;
   int code_ = 0;

@@ -24,8 +24,8 @@ struct SupervisorSetup {
   VerifiedArtifact artifact;
   sandbox::HostFacts facts;
   Channel front_end;
-  ReportTarget report;  // opened before the agent could change the way to it; may be empty
-  int columns = 120;    // of the pane before anybody attaches
+  ReportFile report;  // opened before the agent could change the way to it; may be empty
+  int columns = 120;  // of the pane before anybody attaches
   int rows = 40;
 };
 

@@ -62,6 +62,7 @@ constexpr Step kInsideOnHost[] = {
     {Stage::capabilities, drop_capabilities_on_host},
     {Stage::no_new_privileges, forbid_new_privileges},
     {Stage::landlock, restrict_on_host},
+    {Stage::landlock, end_by_domain},
     {Stage::seccomp, load_filter},
 };
 

@@ -59,6 +59,7 @@ Outcome start_session(Context& context);
 Outcome execute_program(Context& context);
 // on_host.cc: the Landlock tier
 Outcome take_in_orphans(Context& context);
+Outcome end_by_domain(Context& context);
 Outcome fork_first_process(Context& context);
 Outcome enter_working_directory(Context& context);
 Outcome leave_first_process(Context& context);

@@ -203,17 +203,15 @@ Result<Confined> enter(PreparedSandbox prepared, const Streams& streams) {
   return confined;
 }
 
-LimitHit limit_hit(const Confined& confined, const ExitStatus& status) {
-  constexpr int kKilled = 128 + SIGKILL;
-  constexpr int kFileTooLarge = 128 + SIGXFSZ;
-  if (status.shell_code() == kFileTooLarge) return LimitHit::file_size;
-  if (status.shell_code() != kKilled) return LimitHit::none;
-  LimitHit told = LimitHit::none;
+Ending ending_of(const Confined& confined, const ExitStatus& status) {
+  Ending told = Ending::unknown;
   pollfd entry{confined.limit.get(), POLLIN, 0};
   bool readable = ::poll(&entry, 1, 0) == 1 && (entry.revents & POLLIN) != 0;
-  if (readable && ::read(confined.limit.get(), &told, sizeof told) != sizeof told) told = LimitHit::none;
-  if (told == LimitHit::memory || told == LimitHit::processes) return told;
-  return confined.group.ran_out_of_memory() ? LimitHit::memory : LimitHit::none;
+  if (readable && ::read(confined.limit.get(), &told, sizeof told) != sizeof told) told = Ending::unknown;
+  if (told != Ending::unknown && told != Ending::signal) return told;
+  if (confined.group.ran_out_of_memory()) return Ending::memory;
+  const bool killed = status.signaled || status.shell_code() == 128 + SIGKILL;  // the first process itself
+  return told == Ending::signal || killed ? Ending::signal : Ending::unknown;
 }
 
 Result<std::string> find_companion(const std::string& name) {

@@ -4,7 +4,7 @@
 //   PreparedSandbox prepared = TRY(prepare(plan, artifact, host_facts));
 //   Confined confined = TRY(enter(std::move(prepared), streams));
 //   ExitStatus status = TRY(confined.process.wait(...));   // the program's own code; 128+n for a signal
-//   LimitHit hit = limit_hit(confined, status);            // why it was ended, where a limit did it
+//   Ending hit = ending_of(confined, status);            // by itself, by a signal, at a limit
 //
 // Ownership: PreparedSandbox owns its descriptors, Confined owns the process and the lifeline: when the lifeline's last
 // holder ends (also by SIGKILL) everything inside dies. Threads: one. Failure: stage, object, errno of the step that
@@ -70,15 +70,15 @@ struct Confined {
   Cgroup group;     // first, so that it is removed last
   Process process;  // the outer oncelatch-exec; its exit code is the program's
   Fd lifeline;      // closing it ends everything inside
-  Fd limit;         // the first process inside writes here which limit it enforced
+  Fd limit;         // the first process inside writes here how it ended
   std::vector<SelfTestResult> self_test;
 };
 
 [[nodiscard]] Result<Confined> enter(PreparedSandbox prepared, const Streams& streams);
 
-// Which limit ended it, once the process has been waited for. Memory and processes end everything inside with 137;
-// file_size is the program's own SIGXFSZ (153).
-[[nodiscard]] LimitHit limit_hit(const Confined& confined, const ExitStatus& status);
+// How it ended, once the process has been waited for. Memory and processes end everything inside with 137; file_size is
+// the program's own SIGXFSZ (153). Of a shell's children the shell alone knows.
+[[nodiscard]] Ending ending_of(const Confined& confined, const ExitStatus& status);
 
 // Path of one of our programs beside the running one: same directory, or bin and libexec/oncelatch of one prefix.
 [[nodiscard]] Result<std::string> find_companion(const std::string& name);

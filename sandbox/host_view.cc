@@ -90,6 +90,7 @@ Status HostView::add_bind(const Bind& bind) {
   Result<Source> source = sources.open_path(bind.source);
   if (!source && bind.optional && source.error().errno_value == ENOENT) return {};
   Source opened = TRY(std::move(source));
+  TRY(check_still_there(bind, opened));
   visible_.push_back(opened.real_path);
   moved_[bind.target] = opened.real_path;
   allow(opened.index, opened.real_path, opened.directory, rights_of(bind));

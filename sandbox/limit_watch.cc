@@ -19,6 +19,7 @@ constexpr long kMemoryPause = 100;
 constexpr long kShortPause = 50;    // memory runs short
 constexpr long kMostElapsed = 500;  // one look never counts for more, however late it came
 constexpr long kLongestAtLimit = 2000;
+constexpr long kLongestLent = 2000;
 constexpr long kLongestPause = 500;
 constexpr long kCostShare = 50;  // a look may take a fiftieth of the time
 
@@ -26,6 +27,7 @@ constexpr std::uint64_t kUnknown = ~std::uint64_t{0};
 
 char status_text[8192];
 alignas(8) char names[32768];
+alignas(8) char task_names[4096];
 
 // Beginning of the file; 0 where it can't be read.
 unsigned read_start(int directory, const char* path, char* into, unsigned most) {
@@ -55,16 +57,23 @@ std::uint64_t field(const char* text, const char* name) {
   return line == nullptr ? 0 : number_at(line + std::strlen(name));
 }
 
-// Anonymous and shared memory of a process: resident, or of what it shares with others only its part. The second costs
-// a walk through all of it, and can't be had of a process that hides its memory.
+// Anonymous and shared memory of a process: resident or swapped out, or of what it shares with others only its part.
+// The second costs a walk through all of it, and can't be had of a process that hides its memory. Page tables are its
+// own: a sparse mapping that is only read has little else.
+std::uint64_t page_tables(const char* status) {
+  return 1024 * field(status, "\nVmPTE:");
+}
 std::uint64_t resident(const char* status) {
-  return 1024 * (field(status, "\nRssAnon:") + field(status, "\nRssShmem:"));
+  return page_tables(status) +
+         1024 * (field(status, "\nRssAnon:") + field(status, "\nRssShmem:") + field(status, "\nVmSwap:"));
 }
 std::uint64_t part_of(int proc, const char* name, std::uint64_t otherwise) {
+  const std::uint64_t tables = page_tables(status_text);
   SmallText path;
   path.text(name).text("/smaps_rollup");
   if (read_start(proc, path.c_str(), status_text, sizeof status_text) == 0) return otherwise;
-  return 1024 * (field(status_text, "\nPss_Anon:") + field(status_text, "\nPss_Shmem:"));
+  return tables + 1024 * (field(status_text, "\nPss_Anon:") + field(status_text, "\nPss_Shmem:") +
+                          field(status_text, "\nSwapPss:"));
 }
 
 // Last field of /proc/loadavg: the newest process of this pid namespace.
@@ -108,21 +117,21 @@ LimitWatch::LimitWatch(const WirePlan& plan) {
   next_ = last_ + (memory_ != 0 ? kMemoryPause : kIdlePause);
 }
 
-LimitHit LimitWatch::look() {
+Ending LimitWatch::look() {
   long start = milliseconds_now();
   long elapsed = start - last_ < kMostElapsed ? start - last_ : kMostElapsed;
   last_ = start;
   if (!may_be_many() && memory_ == 0) {
     held_ = 0;
     next_ = start + kIdlePause;
-    return LimitHit::none;
+    return Ending::unknown;
   }
   long before = milliseconds_of(kOwnTime);  // not the clock's: a busy machine must not make it look away
   Count now = count(false);
   // What was shared by a fork was counted for each.
   if (memory_ != 0 && now.bytes > memory_) now = count(true);
   tasks_ = now.tasks;
-  LimitHit hit = judge(now, elapsed);
+  Ending hit = judge(now, elapsed);
   next_ = milliseconds_now() + pause(now, milliseconds_of(kOwnTime) - before);
   return hit;
 }
@@ -136,31 +145,84 @@ bool LimitWatch::may_be_many() {
   return processes_ != 0 && tasks_ * 2 >= processes_;
 }
 
+namespace {
+
+// Calls `each(name)` for every entry of a directory whose name is a number, as long as it says true. False where the
+// directory can't be read.
+template <class Each>
+bool for_numbers(int directory, char* buffer, unsigned size, Each each) {
+  for (;;) {
+    long got = sys::call(__NR_getdents64, directory, buffer, size);
+    if (got <= 0) return got == 0;
+    for (long at = 0; at < got;) {
+      constexpr long kSizeOffset = 16;
+      constexpr long kNameOffset = 19;
+      std::uint16_t length = 0;
+      std::memcpy(&length, buffer + at + kSizeOffset, sizeof length);
+      const char* name = buffer + at + kNameOffset;
+      at += length;
+      if (is_digit(*name) && !each(name)) return true;
+    }
+  }
+}
+
+// Whether a thread of the process sleeps without a signal to wake it, as one that called vfork does.
+bool has_waiting_thread(int proc, std::uint64_t pid) {
+  SmallText path;
+  path.number(pid).text("/task");
+  long tasks = sys::call(__NR_openat, proc, path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (tasks < 0) return false;
+  bool found = false;
+  (void)for_numbers(static_cast<int>(tasks), task_names, sizeof task_names, [&](const char* name) {
+    SmallText status;
+    status.text(name).text("/status");
+    if (read_start(static_cast<int>(tasks), status.c_str(), status_text, sizeof status_text) != 0)
+      found = std::strstr(status_text, "\nState:\tD") != nullptr;
+    return !found;
+  });
+  sys::close(static_cast<int>(tasks));
+  return found;
+}
+
+// Between vfork and exec a process has its parent's memory, and both report all of it.
+bool is_memory_lent() {
+  long opened = sys::call(__NR_openat, AT_FDCWD, "/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (opened < 0) return false;
+  const int proc = static_cast<int>(opened);
+  bool lent = false;
+  (void)for_numbers(proc, names, sizeof names, [&](const char* name) {
+    SmallText path;
+    path.text(name).text("/status");
+    if (read_start(proc, path.c_str(), status_text, sizeof status_text) == 0) return true;
+    const std::uint64_t parent = field(status_text, "\nPPid:");
+    const std::uint64_t size = field(status_text, "\nVmSize:");
+    SmallText above;
+    above.number(parent).text("/status");
+    if (parent <= 1 || read_start(proc, above.c_str(), status_text, sizeof status_text) == 0) return true;
+    lent = size != 0 && field(status_text, "\nVmSize:") == size && has_waiting_thread(proc, parent);
+    return !lent;
+  });
+  sys::close(proc);
+  return lent;
+}
+
+}  // namespace
+
 LimitWatch::Count LimitWatch::count(bool parts) {
   Count result;
   const long begin = milliseconds_of(kOwnTime);
   long proc = sys::call(__NR_openat, AT_FDCWD, "/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (proc < 0) return result;
-  for (;;) {
-    long got = sys::call(__NR_getdents64, proc, names, sizeof names);
-    if (got <= 0) break;
-    for (long at = 0; at < got;) {
-      constexpr long kSizeOffset = 16;
-      constexpr long kNameOffset = 19;
-      std::uint16_t size = 0;
-      std::memcpy(&size, names + at + kSizeOffset, sizeof size);
-      const char* name = names + at + kNameOffset;
-      at += size;
-      SmallText path;
-      path.text(name).text("/status");
-      if (!is_digit(*name) || read_start(static_cast<int>(proc), path.c_str(), status_text, sizeof status_text) == 0)
-        continue;
-      result.tasks += field(status_text, "\nThreads:");
-      const std::uint64_t bytes = resident(status_text);
-      const bool in_time = parts && bytes != 0 && milliseconds_of(kOwnTime) - begin < kLongestPause;
-      result.bytes += in_time ? part_of(static_cast<int>(proc), name, bytes) : bytes;
-    }
-  }
+  result.complete = for_numbers(static_cast<int>(proc), names, sizeof names, [&](const char* name) {
+    SmallText path;
+    path.text(name).text("/status");
+    if (read_start(static_cast<int>(proc), path.c_str(), status_text, sizeof status_text) == 0) return true;
+    result.tasks += field(status_text, "\nThreads:");
+    const std::uint64_t bytes = resident(status_text);
+    const bool in_time = parts && bytes != 0 && milliseconds_of(kOwnTime) - begin < kLongestPause;
+    result.bytes += in_time ? part_of(static_cast<int>(proc), name, bytes) : bytes;
+    return true;
+  });
   sys::close(static_cast<int>(proc));
   return result;
 }
@@ -173,11 +235,19 @@ bool LimitWatch::at_the_limit(std::uint64_t tasks) const {
   return no_more_can_be_made();
 }
 
-LimitHit LimitWatch::judge(const Count& now, long elapsed) {
-  if (memory_ != 0 && now.bytes > memory_) return LimitHit::memory;
+bool LimitWatch::is_over(const Count& now, long elapsed) {
+  if (memory_ == 0) return false;
+  if (!now.complete) return true;
+  const bool over = now.bytes > memory_;
+  lent_ = over && is_memory_lent() ? lent_ + elapsed : 0;
+  return over && (lent_ == 0 || lent_ > kLongestLent);
+}
+
+Ending LimitWatch::judge(const Count& now, long elapsed) {
+  if (is_over(now, elapsed)) return Ending::memory;
   held_ = at_the_limit(now.tasks) ? held_ + elapsed : held_ - elapsed;
   if (held_ < 0) held_ = 0;
-  return held_ >= kLongestAtLimit ? LimitHit::processes : LimitHit::none;
+  return held_ >= kLongestAtLimit ? Ending::processes : Ending::unknown;
 }
 
 long LimitWatch::pause(const Count& now, long cost) const {

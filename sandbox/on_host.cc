@@ -17,6 +17,15 @@ namespace {
 constexpr char kChildren[] = "/proc/thread-self/children";
 
 bool ends_descendants = false;
+bool signals_inside_only = false;
+
+// With its process group, whose members can't fork past the signal as a lone chain of forks does. The group of one that
+// isn't reaped yet can't have become another's, and ours holds none of them: the program began a session of its own.
+void kill_with_group(int pid) {
+  const long group = sys::call(__NR_getpgid, pid);
+  (void)sys::call(__NR_kill, pid, kSigkill);
+  if (group > 1 && group != sys::call(__NR_getpgid, 0)) (void)sys::call(__NR_kill, -group, kSigkill);
+}
 
 // Children of this process by their numbers, each sent SIGKILL. They stay children (as zombies) until they are waited
 // for, so no number can have become another process meanwhile. A list that is cut short goes on in the next round.
@@ -31,7 +40,7 @@ long kill_children() {
     if (text[i] >= '0' && text[i] <= '9') {
       pid = pid * 10 + (text[i] - '0');
     } else {
-      if (pid > 0) (void)sys::call(__NR_kill, pid, kSigkill);
+      if (pid > 0) kill_with_group(pid);
       pid = 0;
     }
   }
@@ -41,6 +50,7 @@ long kill_children() {
 // The children of one that was killed become ours, so this ends when there is nobody left.
 void end_descendants() {
   for (;;) {
+    if (signals_inside_only) (void)sys::call(__NR_kill, -1, kSigkill);  // all at once, none forks past it
     if (kill_children() < 0) return;
     long waited = sys::call(__NR_wait4, -1, nullptr, __WALL, nullptr);
     while (waited > 0) waited = sys::call(__NR_wait4, -1, nullptr, __WALL | WNOHANG, nullptr);
@@ -65,6 +75,13 @@ Outcome take_in_orphans(Context&) {
 void finish(int code) {
   if (ends_descendants) end_descendants();
   sys::exit(code);
+}
+
+// Of the first process, once its domain is entered. A scope that doesn't hold is the self-test's to tell.
+Outcome end_by_domain(Context& context) {
+  const bool scoped = (landlock::known_scopes(context.plan->landlock_abi) & landlock::kScopeSignal) != 0;
+  signals_inside_only = scoped && sys::call(__NR_kill, context.outer_pid, 0) == -EPERM;
+  return {};
 }
 
 // clone, not clone3, which a filter outside may refuse. The child doesn't die with this process: it first ends what it

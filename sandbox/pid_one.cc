@@ -19,6 +19,8 @@ constexpr long kPatience = 2000;  // milliseconds between SIGTERM and SIGKILL
 constexpr int kNoWait = 1;        // WNOHANG
 constexpr int kMostAtOnce = 128;  // children and signals between two looks at the lifeline
 
+constexpr int kFileTooLarge = 25;  // SIGXFSZ
+
 int exit_code(int status) {
   int signal = status & 0x7f;
   return signal == 0 ? (status >> 8) & 0xff : 128 + signal;
@@ -27,6 +29,7 @@ int exit_code(int status) {
 struct Watch {
   pollfd entries[4];
   long deadline = 0;  // 0: none
+  bool blind = false;
 
   // Until a descriptor fires, the deadline or `alarm` (0: none).
   void wait(long alarm) {
@@ -39,7 +42,8 @@ struct Watch {
       left.tv_nsec = milliseconds % 1000 * 1000000;
     }
     for (pollfd& entry : entries) entry.revents = 0;
-    (void)sys::call(__NR_ppoll, entries, 4, end != 0 ? &left : nullptr, nullptr, 0);
+    const long rc = sys::call(__NR_ppoll, entries, 4, end != 0 ? &left : nullptr, nullptr, 0);
+    blind = rc < 0 && rc != -EINTR;
   }
   [[nodiscard]] bool fired(int index) const { return entries[index].revents != 0; }
   [[nodiscard]] bool over() const { return deadline != 0 && milliseconds_now() >= deadline; }
@@ -71,7 +75,7 @@ static_assert(kPlanDescriptor == 3 && kStatusDescriptor == 4 && kLifelineDescrip
               kMemoryDescriptor == 7);
 
 struct Reaped {
-  int code = -1;      // the program's exit code, -1: it runs
+  int status = -1;    // the program's, as wait(2) gives it; -1: it runs
   bool more = false;  // there may be more
 };
 
@@ -82,7 +86,7 @@ Reaped reap(int program) {
     int status = 0;
     long pid = sys::call(__NR_wait4, -1, &status, kNoWait, nullptr);
     if (pid <= 0) return reaped;
-    if (pid == program) reaped.code = exit_code(status);
+    if (pid == program) reaped.status = status;
   }
   reaped.more = true;
   return reaped;
@@ -101,9 +105,19 @@ void pass_signal(Watch& watch, int signal, int program) {
   finish(128 + kSigkill);
 }
 
-[[noreturn]] void end_at_limit(LimitHit hit) {
-  (void)sys::call(__NR_write, kLimitDescriptor, &hit, sizeof hit);
+void tell(Ending ending) {
+  (void)sys::call(__NR_write, kLimitDescriptor, &ending, sizeof ending);
+}
+
+[[noreturn]] void end_at_limit(Ending limit) {
+  tell(limit);
   end_everything();
+}
+
+[[noreturn]] void end_with_program(int status) {
+  const int signal = status & 0x7f;
+  tell(signal == 0 ? Ending::exited : signal == kFileTooLarge ? Ending::file_size : Ending::signal);
+  finish(exit_code(status));
 }
 
 void pass_signals(Watch& watch, int signals, int program) {
@@ -115,14 +129,23 @@ void pass_signals(Watch& watch, int signals, int program) {
 }
 
 void check_limits(const Watch& watch, LimitWatch& limits) {
-  if (watch.fired(3)) end_at_limit(LimitHit::memory);
+  if (watch.fired(3)) end_at_limit(Ending::memory);
   if (!limits.due()) return;
-  if (LimitHit hit = limits.look(); hit != LimitHit::none) end_at_limit(hit);
+  if (Ending hit = limits.look(); hit != Ending::unknown) end_at_limit(hit);
+}
+
+// Without a pid namespace its end isn't that of all; it sees the lifeline cut too, and has the better means.
+void wait_for_first_process(Watch& watch) {
+  watch.entries[0].fd = -1;
+  watch.entries[2].fd = -1;
+  watch.deadline = milliseconds_now() + kPatience;
+  while (!watch.fired(1) && !watch.over()) watch.wait(0);
 }
 
 }  // namespace
 
 void wait_outside(Context& context) {
+  const bool on_host = has(*context.plan, kPlanLandlockTier);
   forget_message(context);
   must(sys::call(__NR_prctl, PR_SET_DUMPABLE, 0), Stage::non_dumpable, "PR_SET_DUMPABLE");
   block_signals(kForwarded);
@@ -131,8 +154,11 @@ void wait_outside(Context& context) {
   for (;;) {
     watch.wait(0);
     if (watch.fired(1)) break;
-    if (watch.fired(2)) (void)sys::call(__NR_pidfd_send_signal, kPlanDescriptor, kSigkill, nullptr, 0);
-    if (watch.fired(2)) break;
+    if (watch.fired(2)) {
+      if (on_host) wait_for_first_process(watch);
+      (void)sys::call(__NR_pidfd_send_signal, kPlanDescriptor, kSigkill, nullptr, 0);
+      break;
+    }
     for (int signal = next_signal(signals); signal != 0; signal = next_signal(signals))
       (void)sys::call(__NR_pidfd_send_signal, kPlanDescriptor, signal, nullptr, 0);
   }
@@ -160,11 +186,11 @@ void be_first_process(Context& context, int program) {
                {kMemoryDescriptor, POLLIN, 0}}};
   for (Reaped reaped;;) {
     watch.wait(reaped.more ? milliseconds_now() : limits.next_look());
-    if (watch.fired(1) || watch.fired(2) || watch.over()) end_everything();
+    if (watch.blind || watch.fired(1) || watch.fired(2) || watch.over()) end_everything();
     check_limits(watch, limits);
     pass_signals(watch, signals, program);
     reaped = reap(program);
-    if (reaped.code >= 0) finish(reaped.code);
+    if (reaped.status >= 0) end_with_program(reaped.status);
   }
 }
 

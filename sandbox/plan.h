@@ -40,8 +40,8 @@ struct Bind {
 };
 
 // What lies in the workspace, the private home or a bind and is covered, under every name the view has for it: by an
-// empty read-only object (hide) or by itself read-only (protect), with pinned ancestors. A symbolic link (link) is bound
-// over itself: it leads where it leads and can't be replaced. Only that kind may be one.
+// empty read-only object (hide) or by itself read-only (protect), with pinned ancestors. A symbolic link (link) is
+// bound over itself: it leads where it leads and can't be replaced. Only that kind may be one.
 struct Cover {
   enum class Kind { hide, protect, link };
   std::string path;  // absolute, inside, below a mount's target

@@ -98,6 +98,12 @@ Status check_plan(const SandboxPlan& plan) {
   return check_numbers(plan);
 }
 
+Status check_still_there(const Bind& bind, const Source& opened) {
+  if (opened.real_path == bind.source) return {};
+  return fail_errno("sandbox", bind.source, ESTALE, "give its real path; start again if it is that",
+                    "leads to " + opened.real_path);
+}
+
 Account account_of(uid_t uid) {
   std::array<char, 4096> buffer;
   passwd entry{};

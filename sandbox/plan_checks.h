@@ -21,6 +21,9 @@ namespace oncelatch::sandbox {
 [[nodiscard]] Status check_plan(const SandboxPlan& plan);
 [[nodiscard]] bool clean(const std::string& path);
 
+// What was planned and what was opened are one: else somebody put a link in the way meanwhile.
+[[nodiscard]] Status check_still_there(const Bind& bind, const Source& opened);
+
 struct Account {
   std::string name = "agent";
   std::string home;

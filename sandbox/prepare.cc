@@ -58,8 +58,10 @@ PlanFields fields_of(const SandboxPlan& plan, const HostFacts& facts, const Plan
 // 300, so where something else limits exactly, these may go higher.
 void divide_limits(PlanFields& fields, const SandboxPlan& plan, const HostFacts& facts, const Cgroup& group) {
   constexpr std::uint64_t kReservedNumbers = 300;
+  constexpr std::uint64_t kMostNumbers = 4 << 20;          // PID_MAX_LIMIT
   bool exact = plan.uid != 0 || group.limits_processes();  // no rlimit binds the kernel's root
-  fields.pid_max = pid_max_is_ours(facts.kernel) ? plan.limits.processes + (exact ? kReservedNumbers : 0) : 0;
+  const std::uint64_t most = std::min(plan.limits.processes + (exact ? kReservedNumbers : 0), kMostNumbers);
+  fields.pid_max = pid_max_is_ours(facts.kernel) ? most : 0;
   fields.memory = group.limits_memory() ? 0 : plan.limits.memory;
 }
 

@@ -15,13 +15,35 @@ inline constexpr int kPlanDescriptor = 3;      // sealed memfd with the plan
 inline constexpr int kStatusDescriptor = 4;    // pipe, write end
 inline constexpr int kLifelineDescriptor = 5;  // pipe, read end; hang-up ends everything
 inline constexpr char kPlantedWord = 'p';      // over the lifeline, once: what the self-test must not reach is there
-inline constexpr int kLimitDescriptor = 6;    // pipe, write end: the first process inside tells which limit it enforced
-inline constexpr int kMemoryDescriptor = 7;   // eventfd: readable once the control group ran out of memory
-inline constexpr int kProgramDescriptor = 8;  // the verified file
-inline constexpr int kFirstSource = 9;        // O_PATH descriptors of mounts
+inline constexpr int kLimitDescriptor = 6;     // pipe, write end: the first process inside tells how it ended
+inline constexpr int kMemoryDescriptor = 7;    // eventfd: readable once the control group ran out of memory
+inline constexpr int kProgramDescriptor = 8;   // the verified file
+inline constexpr int kFirstSource = 9;         // O_PATH descriptors of mounts
 
-// Which limit ended a session. The first process inside writes one as a byte.
-enum class LimitHit : char { none = 0, memory = 'm', processes = 'p', file_size = 'f' };
+// How a session ended. The first process inside writes one as a byte, since an exit code doesn't tell: 137 and 153 can
+// be a program's own.
+enum class Ending : char { unknown = 0, exited = 'e', signal = 's', memory = 'm', processes = 'p', file_size = 'f' };
+
+constexpr bool is_limit(Ending ending) {
+  return ending == Ending::memory || ending == Ending::processes || ending == Ending::file_size;
+}
+// As reports have it.
+constexpr const char* ending_name(Ending ending) {
+  switch (ending) {
+    case Ending::signal:
+      return "signal";
+    case Ending::memory:
+      return "memory";
+    case Ending::processes:
+      return "processes";
+    case Ending::file_size:
+      return "file size";
+    case Ending::unknown:
+    case Ending::exited:
+      break;
+  }
+  return "exited";
+}
 
 enum class Stage : std::uint8_t {
   descriptors,

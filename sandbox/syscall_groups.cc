@@ -170,6 +170,19 @@ Rules terminal_input() {
   return rules;
 }
 
+// The first process inside counts memory and watches for the end as the same user: without descriptors it would see
+// nothing, idle it would see it late.
+Rules first_process_settings() {
+  Rules rules;
+  for (std::string_view call :
+       {"prlimit64", "sched_setaffinity", "sched_setscheduler", "sched_setparam", "sched_setattr"})
+    rules.push_back({call, {is(0, 1)}});
+  for (std::string_view call : {"setpriority", "ioprio_set"}) rules.push_back({call, {is(1, 1)}});
+  rules.push_back({"setpriority", {is(0, kPriorityOfUser)}});
+  rules.push_back({"ioprio_set", {is(0, kIoPriorityOfUser)}});
+  return rules;
+}
+
 // A snapshot holds what a cover hides, a subvolume is made and removed past Landlock, and a key of the file system that
 // is taken away locks the user's other files.
 Rules filesystem_control() {
@@ -256,7 +269,11 @@ std::vector<SyscallGroup> common_groups(const FilterVariant& variant) {
 
 std::vector<SyscallGroup> syscall_groups(const FilterVariant& variant) {
   std::vector<SyscallGroup> groups = common_groups(variant);
-  if (!variant.landlock_tier) return groups;
+  if (!variant.landlock_tier) {
+    groups.push_back({"first-process", "limits and priorities of the process that keeps the limits", EPERM,
+                      first_process_settings()});
+    return groups;
+  }
   for (SyscallGroup& group : groups_without_namespaces(variant)) groups.push_back(std::move(group));
   return groups;
 }

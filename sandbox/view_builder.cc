@@ -104,6 +104,7 @@ Status ViewBuilder::add_bind(const Bind& bind) {
   Result<Source> source = sources.open_path(bind.source, !writable_inside(plan_, bind.source));
   if (!source && bind.optional && source.error().errno_value == ENOENT) return {};
   Source opened = TRY(std::move(source));
+  TRY(check_still_there(bind, opened));
   visible_.push_back(opened.real_path);
   mounts_[bind.target] = opened;
   bool read_only = bind.access == Access::read_only;

@@ -19,6 +19,7 @@
 #include "launcher/exec/requirements.h"
 #include "launcher/exec/streams.h"
 #include "launcher/exit_codes.h"
+#include "launcher/report_file.h"
 #include "launcher/session_directory.h"
 #include "sandbox/enter.h"
 #include "sandbox/guarantees.h"
@@ -34,6 +35,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kGrace{2500};  // from asking the command to end to ending it
 constexpr int kDrain = 500;           // ms for output that is still on its way
+constexpr int kShellFileTooLarge = 128 + SIGXFSZ;
 
 // Before anything is started: one that came while the command already runs would end us alone, and signals that are
 // blocked and never read would leave nobody who can end the command.
@@ -141,7 +143,7 @@ class ExecCommand {
 
  private:
   Status start_and_wait() {
-    if (!options_.report.empty()) report_file_ = TRY(ExecReportFile::open(options_.report));
+    if (!options_.report.empty()) report_file_ = TRY(ReportFile::open(options_.report));
     // The quick look costs nothing; that namespaces can be had is then proved by entering.
     facts_ = sandbox::probe_host(options_.accepted_losses.empty() ? sandbox::Probing::quick : sandbox::Probing::full);
     report_.facts = &facts_;
@@ -225,8 +227,12 @@ class ExecCommand {
 
   void judge(const ExitStatus& status, const Session& session) {
     report_.code = status.shell_code();
-    report_.reason = report_.code > 128 && report_.code <= 128 + 64 ? "signal" : "exited";
-    name_limit(sandbox::limit_hit(session.confined(), status));
+    const sandbox::Ending ending = sandbox::ending_of(session.confined(), status);
+    report_.reason = sandbox::ending_name(ending);
+    if (sandbox::is_limit(ending))
+      std::fprintf(stderr, "oncelatch: limit: %s: the command went over it\n", sandbox::ending_name(ending));
+    if (ending == sandbox::Ending::exited && report_.code == kShellFileTooLarge)
+      std::fputs("oncelatch: note: exit code 153: perhaps a program of a shell went over --limit file-size\n", stderr);
     if (!session.timed_out()) return;
     report_.code = kExitTimeLimit;
     report_.reason = "time limit";
@@ -234,21 +240,11 @@ class ExecCommand {
                  static_cast<unsigned long long>(plan_->seconds));
   }
 
-  void name_limit(sandbox::LimitHit hit) {
-    const char* name = nullptr;
-    if (hit == sandbox::LimitHit::memory) name = "memory";
-    if (hit == sandbox::LimitHit::processes) name = "processes";
-    if (hit == sandbox::LimitHit::file_size) name = "file size";
-    if (name == nullptr) return;
-    report_.reason = name;
-    std::fprintf(stderr, "oncelatch: limit: %s: the command went over it\n", name);
-  }
-
   int save_report() {
     if (session_)
       if (Status removed = session_->remove(); !removed) report_error(removed.error());
     if (!report_file_) return report_.code;
-    Status written = report_file_.write(report_);
+    Status written = report_file_.write(exec_report_text(report_));
     if (written) return report_.code;
     int code = report_error(written.error());
     return report_.code == 0 ? code : report_.code;
@@ -260,7 +256,7 @@ class ExecCommand {
   std::optional<SessionDirectory> session_;  // of the Landlock tier
   sandbox::HostFacts facts_;
   std::vector<sandbox::SelfTestResult> self_test_;
-  ExecReportFile report_file_;
+  ReportFile report_file_;
   ExecReport report_;
 };
 

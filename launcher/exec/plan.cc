@@ -306,6 +306,8 @@ class PlanMaker {
   }
 
   void add_notes() {
+    if (plan_.workspace.is_link)
+      plan_.notes.push_back("the workspace is a link, and leads to " + shown(plan_.workspace.path));
     if (!plan_.workspace.enclosing_repository.empty())
       plan_.notes.push_back("the workspace is a part of the repository " + shown(plan_.workspace.enclosing_repository) +
                             ", whose .git isn't visible: git works inside with --workspace " +

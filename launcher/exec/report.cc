@@ -121,22 +121,4 @@ std::string exec_report_text(const ExecReport& report) {
   return json.take() + "\n";
 }
 
-Result<ExecReportFile> ExecReportFile::open(const std::string& path) {
-  std::size_t slash = path.rfind('/');
-  ExecReportFile file;
-  file.name_ = slash == std::string::npos ? path : path.substr(slash + 1);
-  std::string shown = escape_for_display(path, 400);
-  if (file.name_.empty()) return fail("report", shown, "is a directory", "name a file with --report FILE");
-  Result<Fd> directory = open_directory(slash == std::string::npos ? "." : path.substr(0, slash + 1));
-  if (!directory)
-    return fail_errno("report", shown, directory.error().errno_value,
-                      "name a file in an existing directory with --report FILE");
-  file.directory_ = std::move(*directory);
-  return file;
-}
-
-Status ExecReportFile::write(const ExecReport& report) const {
-  return write_file_atomic(directory_.get(), name_, exec_report_text(report), 0600);
-}
-
 }  // namespace oncelatch::launcher

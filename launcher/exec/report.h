@@ -1,16 +1,15 @@
 // The JSON report of `oncelatch exec`: what was asked, what held it, how it ended.
 //
 //   ExecReport report{...};
-//   TRY(write_exec_report("report.json", report));
+//   TRY(file.write(exec_report_text(report)));
 //
-// Values of variables are never in it. Ownership: borrows what it points to. Threads: one. Failure: Error of stage
-// "report". After fork: allocates. Part of the light program.
+// Values of variables are never in it. Ownership: borrows what it points to. Threads: one. Failure: none. After fork:
+// allocates. Part of the light program.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "base/fd.h"
 #include "base/result.h"
 #include "launcher/exec/plan.h"
 #include "sandbox/enter.h"
@@ -29,18 +28,5 @@ struct ExecReport {
 };
 
 [[nodiscard]] std::string exec_report_text(const ExecReport& report);
-
-// The directory is opened when the launch is checked: nothing the command does later leads the report elsewhere.
-class ExecReportFile {
- public:
-  ExecReportFile() = default;  // nowhere
-  [[nodiscard]] static Result<ExecReportFile> open(const std::string& path);
-  explicit operator bool() const { return static_cast<bool>(directory_); }
-  [[nodiscard]] Status write(const ExecReport& report) const;
-
- private:
-  Fd directory_;
-  std::string name_;
-};
 
 }  // namespace oncelatch::launcher

@@ -1,9 +1,11 @@
 #include "launcher/exec/streams.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <pty.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -29,7 +31,10 @@ Result<Kind> kind_of(int fd) {
     if (errno == EBADF) return Kind::closed;
     return fail_errno("terminal", name, errno);
   }
-  if (S_ISFIFO(info.st_mode)) return Kind::pipe;
+  // One with a name is a file of the host: inside, its mode could be changed.
+  struct statfs place {};
+  if (S_ISFIFO(info.st_mode))
+    return ::fstatfs(fd, &place) == 0 && place.f_type == PIPEFS_MAGIC ? Kind::pipe : Kind::other;
   if (!S_ISCHR(info.st_mode)) return Kind::other;
   if (info.st_rdev == kNullDevice) return Kind::null;
   termios mode{};

@@ -20,7 +20,7 @@ struct ToolchainRow {
   std::vector<std::string_view> variables;  // {home}: the real one, {inside}: the private one
 };
 
-// Package caches and files with tokens (.cargo/credentials, .npmrc, .config) stay outside.
+// Package caches and files with tokens (.cargo/credentials, .npmrc, .config, .local/share/uv/credentials) stay outside.
 const std::vector<ToolchainRow>& rows() {
   static const std::vector<ToolchainRow> table = {
       {"rust", {".cargo/bin", ".rustup"}, {".cargo/bin"}, {"RUSTUP_HOME={home}/.rustup", "CARGO_HOME={inside}/.cargo"}},
@@ -34,8 +34,11 @@ const std::vector<ToolchainRow>& rows() {
       {"bun", {".bun/bin"}, {".bun/bin"}, {}},
       {"deno", {".deno/bin"}, {".deno/bin"}, {}},
       {"sdkman", {".sdkman/candidates"}, {}, {}},
-      {"ghcup", {".ghcup"}, {".ghcup/bin"}, {}},
-      {"local", {".local/bin", ".local/share/pipx", ".local/share/uv"}, {".local/bin"}, {}},
+      {"ghcup", {".ghcup/bin", ".ghcup/ghc", ".ghcup/hls", ".ghcup/stack", ".ghcup/cabal"}, {".ghcup/bin"}, {}},
+      {"local",
+       {".local/bin", ".local/share/pipx", ".local/share/uv/tools", ".local/share/uv/python"},
+       {".local/bin"},
+       {}},
   };
   return table;
 }

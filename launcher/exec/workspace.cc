@@ -116,7 +116,9 @@ Result<Workspace> find_workspace(const std::string& given, const std::string& ho
   if (!S_ISDIR(info.st_mode))
     return fail("workspace", shown(real), "is not a directory", "name a directory with --workspace DIR");
   TRY(check_place(real, home));
-  Workspace workspace{real, {}, repository_around(real)};
+  struct stat last {};
+  const bool is_link = ::lstat(spelled.c_str(), &last) == 0 && S_ISLNK(last.st_mode);
+  Workspace workspace{real, {}, is_link, repository_around(real)};
   // The shell's own name for the current directory may lead through links, too.
   if (spelled[0] != '/') {
     const char* named = std::getenv("PWD");

@@ -17,6 +17,7 @@ namespace oncelatch::launcher {
 struct Workspace {
   std::string path;                                          // real
   std::vector<std::pair<std::string, std::string>> aliases;  // symbolic links on the way to it: path, real target
+  bool is_link = false;                                      // the last name that leads to it
   std::string enclosing_repository;                          // where it is a sub-directory of one, else empty
 };
 

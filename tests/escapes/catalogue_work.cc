@@ -81,7 +81,7 @@ std::vector<Case> work_cases() {
       {.id = "cmake",
        .technique = "a small CMake build",
        .work = {in_directory("m", std::string(kProject) +
-                                      " && cmake -S . -B b > log && cmake --build b >> log && { b/m; test "
+                                      " && cmake -G Ninja -S . -B b > log && cmake --build b >> log && { b/m; test "
                                       "$? = 3; }")}},
       {.id = "python",
        .technique = "threads, processes, queues",

@@ -132,6 +132,16 @@ TEST_P(ExecCodes, B027TheReportClaimsWhatHolds) {
   EXPECT_EQ(report.at("network").value("mode", ""), "none");
 }
 
+// Ours are the most, the caller's own stay.
+TEST_P(ExecCodes, TheCallersLowerLimitsStay) {
+  Output output = scratch.oncelatch_behind(
+      {"/bin/bash", "-c", "ulimit -S -n 256; ulimit -S -f 1000; ulimit -S -u 200; ulimit -S -l 64; exec \"$@\"",
+       "bash"},
+      {"exec", "--", "bash", "-c", "ulimit -Sn; ulimit -Sf; ulimit -Su; ulimit -Sl; ulimit -Hn"});
+  EXPECT_EQ(output.out, "256\n1000\n200\n64\n4096\n") << output.err;
+  EXPECT_EQ(run({"--limit", "processes=4194304"}, {"true"}).status.shell_code(), 0);
+}
+
 TEST_P(ExecCodes, TimeIsOver) {
   auto start = std::chrono::steady_clock::now();
   Output output = shell("trap '' TERM HUP INT; echo begun; while :; do sleep 1; done", {"--time", "1"});
@@ -153,6 +163,13 @@ TEST_P(ExecCodes, Limits) {
   EXPECT_EQ(reason(), "processes");
   EXPECT_EQ(shell("exec head -c 3000000 /dev/zero > large", {"--limit", "file-size=1M"}).status.shell_code(), 153);
   EXPECT_EQ(reason(), "file size");
+  // Their codes alone say nothing.
+  Output forged = shell("exit 153", {});
+  EXPECT_EQ(forged.status.shell_code(), 153);
+  EXPECT_EQ(reason(), "exited");
+  EXPECT_THAT(forged.err, AllOf(HasSubstr("perhaps"), Not(HasSubstr("oncelatch: limit"))));
+  EXPECT_EQ(shell("exit 137", {}).status.shell_code(), 137);
+  EXPECT_EQ(reason(), "exited");
   EXPECT_EQ(shell("exec head -c 30000 /dev/zero > small", {"--limit", "file-size=1M"}).status.shell_code(), 0);
 }
 EXEC_USERS(ExecCodes);

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -38,6 +39,19 @@ int sleepy_fork_bomb(const std::string&) {
   }
 }
 // With a flood of signals to the first process beside it, which passes them on.
+// A chain that grows at its end: each waits in vfork for the next, so killing it from its head reaches nobody.
+int vfork_chain(const std::string& seconds) {
+  const time_t end = ::time(nullptr) + std::atoi(seconds.c_str());
+  if (::fork() != 0) {
+    ::pause();
+    return 0;
+  }
+  ::setsid();
+  for (;;) {
+    if (::time(nullptr) > end) ::_exit(0);
+    if (::vfork() > 0) ::_exit(0);  // NOLINT: the point
+  }
+}
 int orphan_storm(const std::string&) {
   for (int i = 0; i < 2; ++i)
     if (::fork() == 0) make_orphans();
@@ -101,6 +115,45 @@ int hog_together(const std::string& mebibytes) {
   return 0;
 }
 
+// One page in every two mebibytes, read only: all of it is page tables.
+int page_tables(const std::string& mebibytes) {
+  const std::size_t tables = std::strtoul(mebibytes.c_str(), nullptr, 10) * kMebibyte;
+  const std::size_t size = tables / 4096 * (2 * kMebibyte);
+  void* mapped = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapped == MAP_FAILED) return errno;
+  ::madvise(mapped, size, MADV_NOHUGEPAGE);
+  for (std::size_t at = 0; at < size; at += 2 * kMebibyte) (void)static_cast<volatile char*>(mapped)[at];
+  ::usleep(500'000);
+  return 0;
+}
+int sleep_a_while(void*) {
+  ::usleep(300'000);
+  return 0;
+}
+// Children that have this memory until they end, as a program between vfork and exec has.
+int lend_memory(const std::string& mebibytes) {
+  if (int error = touch(mebibytes, MAP_PRIVATE); error != 0) return error;
+  std::vector<char> stack(65536);
+  for (int i = 0; i < 3; ++i) {
+    pid_t child = ::clone(sleep_a_while, stack.data() + stack.size(), CLONE_VM | CLONE_VFORK | SIGCHLD, nullptr);
+    if (child < 0) return errno;
+    ::waitpid(child, nullptr, 0);
+  }
+  return 0;
+}
+// Of the first process inside.
+int take_descriptors(const std::string& pid) {
+  rlimit none{0, 0};
+  return error_of(::prlimit(std::atoi(pid.c_str()), RLIMIT_NOFILE, &none, nullptr));
+}
+int make_idle(const std::string& pid) {
+  sched_param priority{};
+  return error_of(::sched_setscheduler(std::atoi(pid.c_str()), SCHED_IDLE, &priority));
+}
+int slow_user(const std::string&) {
+  return error_of(::setpriority(PRIO_USER, 0, 19));
+}
+
 // DIRECTORY:COUNT
 int empty_files(const std::string& argument) {
   std::size_t colon = argument.rfind(':');
@@ -142,11 +195,17 @@ const Named kLimitAttempts[] = {
     {"fork-bomb", fork_bomb},
     {"sleepy-fork-bomb", sleepy_fork_bomb},
     {"orphan-storm", orphan_storm},
+    {"vfork-chain", vfork_chain},
     {"thread-bomb", thread_bomb},
     {"vfork-bomb", vfork_bomb},
     {"hog", hog},
     {"hog-shared", hog_shared},
     {"hog-together", hog_together},
+    {"page-tables", page_tables},
+    {"lend-memory", lend_memory},
+    {"take-descriptors", take_descriptors},
+    {"make-idle", make_idle},
+    {"slow-user", slow_user},
     {"empty-files", empty_files},
     {"sparse-file", sparse_file},
     {"fill", fill},

@@ -233,15 +233,19 @@ TEST_P(Filter, SocketTypes) {
 }
 
 // Without a pid namespace the user's other processes have numbers; pid 0 is the caller.
+// The first process inside in every variant, others where no namespace hides them.
 TEST_P(Filter, SettingsOfOtherProcesses) {
   std::uint32_t other = kind().landlock_tier ? kPermission : kAllow;
   for (long call : {302L, 203L, 144L, 142L, 314L}) {
+    EXPECT_EQ(native(call, {{1}}), kPermission) << call;
+    EXPECT_EQ(native(call, {{1 | std::uint64_t{1} << 32}}), kPermission) << call;
     EXPECT_EQ(native(call, {{1234}}), other) << call;
     EXPECT_EQ(native(call, {{0, 7}}), kAllow) << call;
   }
   for (long call : {141L, 251L}) {
+    EXPECT_EQ(native(call, {{call == 141 ? 0UL : 1UL, 1}}), kPermission) << call;
     EXPECT_EQ(native(call, {{0, 1234}}), other) << call;
-    EXPECT_EQ(native(call, {{call == 141 ? 2UL : 3UL, 0}}), other) << call;
+    EXPECT_EQ(native(call, {{call == 141 ? 2UL : 3UL, 0}}), kPermission) << call;
     EXPECT_EQ(native(call, {{call == 141 ? 0UL : 1UL, 0}}), kAllow) << call;
   }
 }

@@ -431,6 +431,22 @@ TEST(LandlockTierBomb, ForkingIsEndedToo) {
   EXPECT_EQ(running(word), 0);
 }
 
+// Nobody lives on by being the child of one that can't be waited for: by the domain, and before there were scopes by
+// the process group.
+TEST(LandlockTierBomb, AChainOfForksIsEndedToo) {
+  REQUIRE_CONFINEMENT();
+  for (const Words& more : {Words{}, Words{"--landlock-abi", "5"}}) {
+    TierLab lab(Launch::user);
+    Words options = {"--close-lifeline", "300"};
+    options.insert(options.end(), more.begin(), more.end());
+    const auto start = std::chrono::steady_clock::now();
+    Seen seen = lab.run_with(options, {lab.probe(), "vfork-chain=12"});
+    EXPECT_EQ(seen.code, 128 + SIGKILL) << seen.err;
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(8)) << "until it ended by itself";
+    EXPECT_EQ(running(lab.workspace() + "/probe"), 0);
+  }
+}
+
 // Kernel user 0 keeps no capability, and its write scope isn't claimed.
 TEST(LandlockTierRoot, NamesWhatUserZeroLoses) {
   REQUIRE_CONFINEMENT();

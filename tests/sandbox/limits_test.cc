@@ -56,6 +56,38 @@ TEST_P(Limited, MemoryThatFitsIsLeftAlone) {
   }
 }
 
+TEST_P(Limited, PageTablesAreMemory) {
+  Lab lab(GetParam());
+  for (const std::vector<std::string>& source : sources()) {
+    Seen seen = lab.run({lab.probe(), "page-tables=400"}, with(source, {"--memory", "134217728"}));
+    EXPECT_EQ(seen.code, 137);
+    EXPECT_EQ(seen.err, "limit memory\n");
+  }
+}
+
+// A program that is being started has its parent's memory for a moment.
+TEST_P(Limited, MemoryThatIsLentIsCountedOnce) {
+  Lab lab(GetParam());
+  for (const std::vector<std::string>& source : sources()) {
+    Seen seen = lab.run({lab.probe(), "lend-memory=80"}, with(source, {"--memory", "134217728"}));
+    EXPECT_EQ(seen.code, 0);
+    EXPECT_EQ(seen.out, "lend-memory=80 OK\n");
+    EXPECT_EQ(seen.err, "");
+  }
+}
+
+// What keeps the limits runs as the same user.
+TEST_P(Limited, TheOneWhoCountsCantBeBlinded) {
+  Lab lab(GetParam());
+  for (const std::vector<std::string>& source : sources()) {
+    std::string script = "exec 2>/dev/null; \"$0\" take-descriptors=1 make-idle=1 slow-user; \"$0\" hog=2000; exit 3";
+    Seen seen = lab.run({"/bin/sh", "-c", script, lab.probe()}, with(source, {"--memory", "134217728"}));
+    EXPECT_EQ(seen.out, "take-descriptors=1 EPERM\nmake-idle=1 EPERM\nslow-user EPERM\n");
+    EXPECT_EQ(seen.code, 137);
+    EXPECT_EQ(seen.err, "limit memory\n");
+  }
+}
+
 // Pages that a fork shares are counted once, and each for itself once they are written.
 TEST_P(Limited, MemoryThatIsSharedByForks) {
   Lab lab(GetParam());
@@ -101,6 +133,9 @@ TEST_P(Limited, OtherEndsAreNoLimit) {
     EXPECT_EQ(seen.code, 137);
     EXPECT_EQ(seen.err, "");
   }
+  Seen seen = lab.run({"/bin/sh", "-c", "exit 153"});
+  EXPECT_EQ(seen.code, 153);
+  EXPECT_EQ(seen.err, "");
 }
 
 // E132: a tebibyte of nothing is refused by size, and the code says so.
@@ -110,7 +145,7 @@ TEST_P(Limited, SparseFile) {
     EXPECT_EQ(lab.attempts({"sparse-file=" + place + "/sparse"})["sparse-file=" + place + "/sparse"], "SIG25");
     Seen seen = lab.run({"/bin/sh", "-c", "exec truncate -s 1T " + place + "/sparse"});
     EXPECT_EQ(seen.code, 153);
-    EXPECT_EQ(seen.err, "limit file-size\n");
+    EXPECT_EQ(seen.err, "limit file size\n");
   }
   struct stat status {};
   ASSERT_EQ(::stat((lab.workspace() + "/sparse").c_str(), &status), 0);
@@ -127,6 +162,19 @@ TEST_P(Limited, EmptyFiles) {
     EXPECT_EQ(verdicts[few], "OK") << place;
     EXPECT_EQ(verdicts[many], "ENOSPC") << place;
   }
+}
+
+// Taken whole by what runs inside, the user's programs outside would have none.
+TEST_P(Limited, WhatTheKernelCountsForTheUser) {
+  Lab lab(GetParam());
+  Seen seen = lab.run({"/bin/sh", "-c", "cat /proc/self/limits /proc/sys/user/max_inotify_instances"});
+  for (const char* line : {"Max pending signals       4096", "Max msgqueue size         409600",
+                           "Max nice priority         0 ", "Max realtime priority     0 "})
+    EXPECT_NE(seen.out.find(line), std::string::npos) << line << seen.out;
+  std::ifstream file("/proc/sys/fs/inotify/max_user_instances");
+  int all = 0;
+  ASSERT_TRUE(file >> all);
+  EXPECT_NE(seen.out.find("\n" + std::to_string(all / 2 + 1) + "\n"), std::string::npos) << seen.out;
 }
 
 // E132

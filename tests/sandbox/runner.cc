@@ -157,12 +157,6 @@ void take_identity(SandboxPlan& plan, bool workspace_only) {
   if (!identity.loss.empty()) std::fprintf(stderr, "loss %s\n", identity.loss.c_str());
 }
 
-const char* name_of(LimitHit hit) {
-  if (hit == LimitHit::memory) return "memory";
-  if (hit == LimitHit::processes) return "processes";
-  return hit == LimitHit::file_size ? "file-size" : nullptr;
-}
-
 int supervise(Confined confined, const Options& options) {
   for (const SelfTestResult& result : confined.self_test)
     if (options.show_self_test)
@@ -178,7 +172,8 @@ int supervise(Confined confined, const Options& options) {
   }
   Result<ExitStatus> status = confined.process.wait(std::chrono::seconds(100));
   if (!status) return refuse(status.error());
-  if (const char* limit = name_of(limit_hit(confined, *status))) std::fprintf(stderr, "limit %s\n", limit);
+  if (Ending ending = ending_of(confined, *status); is_limit(ending))
+    std::fprintf(stderr, "limit %s\n", ending_name(ending));
   return status->shell_code();
 }
 

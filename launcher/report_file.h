@@ -1,0 +1,41 @@
+// Where --report goes: a file that is replaced as a whole, or a stream that is written to (a FIFO, a character device,
+// an open descriptor as /dev/stdout or /dev/fd/N names it).
+//
+//   ReportFile file = TRY(ReportFile::open("report.json"));   // before anything is started
+//   TRY(file.write(text));
+//
+// Ownership: holds the directory or the stream open, so nothing that runs later leads the report elsewhere. Threads:
+// one. Failure: Error of stage "report" naming the path; a place that can't be written to is found when it is opened; a
+// stream whose reader stalls for 5 seconds is given up. After fork: not used. Part of the light program.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/fd.h"
+#include "base/result.h"
+
+namespace oncelatch::launcher {
+
+class ReportFile {
+ public:
+  ReportFile() = default;  // nowhere
+  [[nodiscard]] static Result<ReportFile> open(const std::string& path);
+  explicit operator bool() const { return static_cast<bool>(directory_) || static_cast<bool>(stream_); }
+  // Path of the directory that a file lies in; empty for a stream or nowhere.
+  [[nodiscard]] std::string place() const;
+  // Escaped, for messages.
+  [[nodiscard]] const std::string& shown() const { return shown_; }
+  [[nodiscard]] Status write(std::string_view text) const;
+
+ private:
+  [[nodiscard]] Status open_beneath(const std::string& directory);
+  [[nodiscard]] Status try_to_create() const;
+
+  std::string shown_;
+  Fd directory_;
+  std::string name_;
+  Fd stream_;
+};
+
+}  // namespace oncelatch::launcher
