@@ -11,6 +11,7 @@
 #include "launcher/errors.h"
 #include "launcher/exec/page.h"
 #include "launcher/exit_codes.h"
+#include "launcher/messages.h"
 #include "launcher/session_report.h"
 #include "sandbox/enter.h"
 #include "sandbox/guarantees.h"
@@ -120,8 +121,8 @@ Json probe_body(const DoctorProbe& probe, sandbox::Tier tier) {
   return {{"held", probe.error.empty()}, {"error", probe.error}, {"probes", probes}};
 }
 
-void print_json(const sandbox::HostFacts& host, const std::vector<sandbox::Fact>& programs, const DoctorProbe& probe,
-                bool ready) {
+std::string as_json(const sandbox::HostFacts& host, const std::vector<sandbox::Fact>& programs,
+                    const DoctorProbe& probe, bool ready) {
   sandbox::HostFacts all = host;
   all.facts.insert(all.facts.end(), programs.begin(), programs.end());
   Json body = host_facts_body(all, usual_plan(probe));
@@ -135,11 +136,11 @@ void print_json(const sandbox::HostFacts& host, const std::vector<sandbox::Fact>
                       {"loss", probe.identity.loss}};
   body["limits"] = probe.limits;
   body["self_test"] = probe_body(probe, host.tier());
-  fmt::print("{}\n", dump_json(body));
+  return dump_json(body) + "\n";
 }
 
-void print_page(const sandbox::HostFacts& host, const std::vector<sandbox::Fact>& programs, const DoctorProbe& probe,
-                bool ready) {
+std::string as_page(const sandbox::HostFacts& host, const std::vector<sandbox::Fact>& programs,
+                    const DoctorProbe& probe, bool confines, bool ready) {
   Page page(34);
   page.line(fmt::format("kernel {}, Landlock ABI {}, tier: {}", host.kernel, host.landlock_abi,
                         sandbox::tier_name(host.tier())));
@@ -152,11 +153,14 @@ void print_page(const sandbox::HostFacts& host, const std::vector<sandbox::Fact>
   page.line("");
   const bool less = host.tier() == sandbox::Tier::landlock && probe.error.empty();
   page.text(ready ? "Ready: oncelatch run and exec will confine with all of this."
+            : confines
+                ? "Ready: oncelatch exec will confine with all of this. Not ready: oncelatch run refuses until what is "
+                  "MISSING is put right."
             : less
                 ? "Not ready: oncelatch refuses until what is MISSING is put right, or each loss is accepted by name "
                   "(oncelatch exec --accept-loss NAME)."
                 : "Not ready: oncelatch refuses until what is MISSING or FAILED is put right.");
-  fmt::print("{}", page.take());
+  return page.take();
 }
 
 }  // namespace
@@ -165,13 +169,12 @@ int doctor(bool json) {
   sandbox::HostFacts host = sandbox::probe_host();
   std::vector<sandbox::Fact> programs = program_facts();
   DoctorProbe probe = run_doctor_probe(host);
-  bool ready = host.tier() == sandbox::Tier::full && probe.error.empty();
+  const bool confines = host.tier() == sandbox::Tier::full && probe.error.empty();
+  bool ready = confines;
   for (const sandbox::Fact& one : programs) ready = ready && one.holds;
-  if (json) {
-    print_json(host, programs, probe, ready);
-  } else {
-    print_page(host, programs, probe, ready);
-  }
+  const std::string text =
+      json ? as_json(host, programs, probe, ready) : as_page(host, programs, probe, confines, ready);
+  if (!print_page(text)) return kExitLauncher;
   return ready ? 0 : kExitGuarantee;
 }
 

@@ -1,10 +1,10 @@
 #include "launcher/errors.h"
 
 #include <cerrno>
-#include <cstdio>
 #include <string_view>
 
 #include "launcher/exit_codes.h"
+#include "launcher/messages.h"
 
 namespace oncelatch::launcher {
 namespace {
@@ -44,7 +44,7 @@ const char* exit_reason_for(const Error& error) {
 }
 
 int report_error(const Error& error) {
-  std::fprintf(stderr, "oncelatch: %s\n", error.message().c_str());
+  tell(error.message());
   return exit_code_for(error);
 }
 

@@ -36,6 +36,7 @@ set(ONCELATCH_LIGHT_SOURCES
   launcher/exec/why_path.cc
   launcher/exec/why_socket.cc
   launcher/exec/workspace.cc
+  launcher/messages.cc
   launcher/report_file.cc
   launcher/output_filter.cc
   launcher/output_modes.cc

@@ -2,9 +2,8 @@
 
 #include <fmt/core.h>
 
-#include <cstdio>
-
 #include "base/untrusted.h"
+#include "launcher/messages.h"
 
 namespace oncelatch::launcher {
 namespace {
@@ -31,24 +30,23 @@ void print_progress(const Json& event) {
   std::string kind = field(event, "event");
   std::string id = field(event, "id");
   if (kind == "waiting_for_permission") {
-    fmt::print(stderr,
-               "oncelatch: {} waits for a person: {}\n  answer: oncelatch approvals accept {}   or: oncelatch "
-               "approvals decline {}\n",
-               id, field(event, "title"), id, id);
+    tell(
+        fmt::format("{} waits for a person: {}\n  answer: oncelatch approvals accept {}   or: oncelatch "
+                    "approvals decline {}",
+                    id, field(event, "title"), id, id));
   } else if (kind == "decided") {
     std::string terminal = field(event, "only_terminal");
-    fmt::print(stderr, "oncelatch: {} {}: {}{}{}\n", id, field(event, "decision"), field(event, "title"),
-               first_reason(event), terminal.empty() ? "" : "; only in the terminal: " + terminal);
+    tell(fmt::format("{} {}: {}{}{}", id, field(event, "decision"), field(event, "title"), first_reason(event),
+                     terminal.empty() ? "" : "; only in the terminal: " + terminal));
   } else if (kind == "prompt_ended") {
     std::string detail = field(event, "detail");
     std::string verdict = field(event, "verdict");
     if (!verdict.empty()) verdict = verdict == "accept" ? "accepted, " : "declined, ";
-    fmt::print(stderr, "oncelatch: {} {}{}{}\n", id, verdict, field(event, "outcome"),
-               detail.empty() ? "" : ": " + detail);
+    tell(fmt::format("{} {}{}{}", id, verdict, field(event, "outcome"), detail.empty() ? "" : ": " + detail));
   } else if (kind == "mirror_stopped") {
-    fmt::print(stderr, "oncelatch: prompts are no longer mirrored: {}\n", field(event, "reason"));
+    tell("prompts are no longer mirrored: " + field(event, "reason"));
   } else if (kind == "report_failed") {
-    fmt::print(stderr, "oncelatch: {}\n", field(event, "error"));
+    tell(field(event, "error"));
   }
 }
 

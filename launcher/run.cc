@@ -20,6 +20,7 @@
 #include "launcher/channel.h"
 #include "launcher/errors.h"
 #include "launcher/exit_codes.h"
+#include "launcher/messages.h"
 #include "launcher/plan.h"
 #include "launcher/progress.h"
 #include "launcher/report.h"
@@ -55,8 +56,8 @@ Status check_guarantees(const LaunchConfig& config, const sandbox::HostFacts& fa
   const std::vector<std::string>& accepted = config.options.accepted_losses;
   TRY(sandbox::check_required(given, required, accepted, facts));
   for (const sandbox::Loss& loss : sandbox::losses(given, required, accepted))
-    fmt::print(stderr, "oncelatch: accepted loss {}: {}\n", loss.name, loss.gives_up);
-  if (!config.identity.loss.empty()) fmt::print(stderr, "oncelatch: note: {}\n", config.identity.loss);
+    tell(fmt::format("accepted loss {}: {}", loss.name, loss.gives_up));
+  if (!config.identity.loss.empty()) tell("note: " + config.identity.loss);
   return {};
 }
 
@@ -76,8 +77,7 @@ Result<SupervisorSetup> check_everything(const RunOptions& options, std::vector<
       options.report.empty() ? Result<ReportFile>(ReportFile()) : ReportFile::open(options.report);
   if (!report) return Failure(report.error());
   SessionRoot root = TRY(SessionRoot::open(config.environment));
-  for (const std::string& name : root.sweep())
-    fmt::print(stderr, "oncelatch: removed what a killed session left: {}\n", name);
+  for (const std::string& name : root.sweep()) tell("removed what a killed session left: " + name);
   SupervisorSetup setup{std::move(config), TRY(root.create()), std::move(artifact), std::move(facts), Channel(), {}};
   setup.report = std::move(*report);
   return setup;
@@ -123,7 +123,7 @@ class FrontEnd {
     }
     if (client_) client_->wait_for_end();
     client_.reset();  // the terminal is ours again before anything is printed
-    if (!farewell_.empty()) fmt::print(stderr, "oncelatch: {}\n", farewell_);
+    if (!farewell_.empty()) tell(farewell_);
     return *code_;
   }
 

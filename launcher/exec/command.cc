@@ -19,6 +19,7 @@
 #include "launcher/exec/requirements.h"
 #include "launcher/exec/streams.h"
 #include "launcher/exit_codes.h"
+#include "launcher/messages.h"
 #include "launcher/report_file.h"
 #include "launcher/session_directory.h"
 #include "sandbox/enter.h"
@@ -34,7 +35,8 @@ using sandbox::IdentityChoice;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kGrace{2500};  // from asking the command to end to ending it
-constexpr int kDrain = 500;           // ms for output that is still on its way
+constexpr milliseconds kDrain{500};   // for output that a terminal doesn't take
+constexpr milliseconds kGlance{200};  // between looks at what tells nobody: the foreground, a terminal that is full
 constexpr int kShellFileTooLarge = 128 + SIGXFSZ;
 
 // Before anything is started: one that came while the command already runs would end us alone, and signals that are
@@ -42,7 +44,8 @@ constexpr int kShellFileTooLarge = 128 + SIGXFSZ;
 sigset_t watched_signals() {
   sigset_t watched;
   sigemptyset(&watched);
-  for (int number : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH}) sigaddset(&watched, number);
+  for (int number : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGCONT})
+    sigaddset(&watched, number);
   return watched;
 }
 
@@ -52,6 +55,9 @@ Result<Fd> open_signals() {
   if (!signals) return fail_errno("oncelatch", "signals", errno, {}, "signalfd");
   ::sigprocmask(SIG_BLOCK, &watched, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
+  // In the background nothing of the terminal may stop who keeps the deadline.
+  ::signal(SIGTTOU, SIG_IGN);
+  ::signal(SIGTTIN, SIG_IGN);
   return signals;
 }
 
@@ -63,45 +69,64 @@ class Session {
     if (seconds != 0) deadline_ = Clock::now() + std::chrono::seconds(seconds);
   }
 
+  // Until the command has ended and its output was handed on: to a terminal for a moment, else for as long as the
+  // receiver takes, a signal or the deadline.
   Result<ExitStatus> wait() {
-    streams_.started();
-    for (;;) {
-      std::vector<pollfd> entries = {{confined_.process.pidfd(), POLLIN, 0}, {signals_.get(), POLLIN, 0}};
-      streams_.add_entries(entries);
-      ::poll(entries.data(), entries.size(), timeout());
-      pass_signals();
-      streams_.move();
+    streams_->started();
+    std::optional<ExitStatus> status;
+    for (Clock::time_point ended;;) {
+      std::vector<pollfd> entries = {{signals_.get(), POLLIN, 0}};
+      if (!status) entries.push_back({confined_.process.pidfd(), POLLIN, 0});
+      streams_->add_entries(entries);
+      ::poll(entries.data(), entries.size(), timeout(status.has_value()));
+      const bool asked_to_end = pass_signals();
+      streams_->move();
       check_deadline();
-      std::optional<ExitStatus> status = TRY(confined_.process.poll());
-      if (!status) continue;
-      streams_.drain(kDrain);
-      // What is still to be said may wait for a terminal that nobody reads; we can be ended there.
-      const sigset_t watched = watched_signals();
-      ::sigprocmask(SIG_UNBLOCK, &watched, nullptr);
-      return *status;
+      if (!status) {
+        status = TRY(confined_.process.poll());
+        ended = Clock::now();
+        if (!status) continue;
+        streams_->move();
+      }
+      const auto left = streams_->output_left();
+      using Left = ExecStreams::Left;
+      if (left == Left::none || asked_to_end || timed_out_) break;
+      if (left == Left::for_terminal && Clock::now() - ended > kDrain) break;
     }
+    // What is still to be said finds the terminal as it was, and may wait for one that nobody reads; we can be ended
+    // there.
+    streams_.reset();
+    const sigset_t watched = watched_signals();
+    ::sigprocmask(SIG_UNBLOCK, &watched, nullptr);
+    return *status;
   }
 
   [[nodiscard]] bool timed_out() const { return timed_out_; }
   [[nodiscard]] const sandbox::Confined& confined() const { return confined_; }
 
  private:
-  void pass_signals() {
+  // True: one that asks to end.
+  bool pass_signals() {
+    bool ends = false;
     signalfd_siginfo info{};
     while (::read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
       int number = static_cast<int>(info.ssi_signo);
-      if (number == SIGWINCH) {
-        streams_.follow_size();
+      if (number == SIGWINCH || number == SIGCONT) {
+        streams_->follow_terminal();
       } else {
         (void)confined_.process.signal(number);
+        ends = ends || (number != SIGUSR1 && number != SIGUSR2);
       }
     }
+    return ends;
   }
 
-  [[nodiscard]] int timeout() const {
-    if (!deadline_) return -1;
-    auto left = std::chrono::ceil<milliseconds>(*deadline_ - Clock::now()).count();
-    return static_cast<int>(std::clamp<milliseconds::rep>(left, 0, 1'000'000'000));
+  [[nodiscard]] int timeout(bool ended) const {
+    const bool glances = ended || streams_->waits_for_keyboard();
+    milliseconds::rep left = glances ? kGlance.count() : 1'000'000'000;
+    if (deadline_) left = std::min(left, std::chrono::ceil<milliseconds>(*deadline_ - Clock::now()).count());
+    if (!deadline_ && !glances) return -1;
+    return static_cast<int>(std::max<milliseconds::rep>(left, 0));
   }
 
   void check_deadline() {
@@ -117,7 +142,7 @@ class Session {
   }
 
   sandbox::Confined confined_;
-  ExecStreams streams_;
+  std::optional<ExecStreams> streams_;
   Fd signals_;
   std::optional<Clock::time_point> deadline_;
   bool timed_out_ = false;
@@ -155,7 +180,7 @@ class ExecCommand {
     Result<sandbox::Confined> entered = enter(streams);
     if (!entered) return explain_refusal(entered.error());
     sandbox::Confined confined = std::move(*entered);
-    for (const std::string& note : plan_->notes) std::fprintf(stderr, "oncelatch: note: %s\n", note.c_str());
+    for (const std::string& note : plan_->notes) tell("note: " + note);
     self_test_ = confined.self_test;
     report_.self_test = &self_test_;
     Session session(std::move(confined), std::move(streams), std::move(signals), plan_->seconds);
@@ -230,14 +255,13 @@ class ExecCommand {
     const sandbox::Ending ending = sandbox::ending_of(session.confined(), status);
     report_.reason = sandbox::ending_name(ending);
     if (sandbox::is_limit(ending))
-      std::fprintf(stderr, "oncelatch: limit: %s: the command went over it\n", sandbox::ending_name(ending));
+      tell(std::string("limit: ") + sandbox::ending_name(ending) + ": the command went over it");
     if (ending == sandbox::Ending::exited && report_.code == kShellFileTooLarge)
-      std::fputs("oncelatch: note: exit code 153: perhaps a program of a shell went over --limit file-size\n", stderr);
+      tell("note: exit code 153: perhaps a program of a shell went over --limit file-size");
     if (!session.timed_out()) return;
     report_.code = kExitTimeLimit;
     report_.reason = "time limit";
-    std::fprintf(stderr, "oncelatch: time limit: %llu s are over; the command was ended\n",
-                 static_cast<unsigned long long>(plan_->seconds));
+    tell("time limit: " + std::to_string(plan_->seconds) + " s are over; the command was ended");
   }
 
   int save_report() {
@@ -268,7 +292,7 @@ int exec_command(const std::vector<std::string>& arguments, const std::vector<st
     return report_error(fail_errno("oncelatch", "prctl(PR_SET_DUMPABLE)", errno).value());
   Result<ExecOptions> options = parse_exec_options(arguments);
   if (!options) return report_error(options.error());
-  if (options->help) return std::fputs(exec_help().c_str(), stdout) < 0 ? kExitLauncher : 0;
+  if (options->help) return print_page(exec_help()) ? 0 : kExitLauncher;
   if (options->explain) return explain_exec(*options, environment);
   return ExecCommand(*options, environment).run();
 }

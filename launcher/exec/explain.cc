@@ -10,6 +10,8 @@
 #include "launcher/exec/page.h"
 #include "launcher/exec/plan.h"
 #include "launcher/exec/requirements.h"
+#include "launcher/exit_codes.h"
+#include "launcher/messages.h"
 #include "sandbox/guarantees.h"
 #include "sandbox/host_facts.h"
 #include "sandbox/syscall_groups.h"
@@ -198,9 +200,9 @@ int explain_exec(const ExecOptions& options, const std::vector<std::string>& env
   Result<ExecPlan> plan = make_exec_plan(options, environment);
   if (!plan) return report_error(plan.error());
   sandbox::HostFacts facts = sandbox::probe_host();
-  std::fputs(Explanation(options, *plan, facts, environment).text().c_str(), stdout);
+  if (!print_page(Explanation(options, *plan, facts, environment).text())) return kExitLauncher;
   std::fflush(stdout);
-  for (const std::string& note : plan->notes) std::fprintf(stderr, "oncelatch: note: %s\n", note.c_str());
+  for (const std::string& note : plan->notes) tell("note: " + note);
   Status held = sandbox::check_required(sandbox::guarantees(facts, plan->sandbox), requirements_of(options),
                                         options.accepted_losses, facts);
   return held ? 0 : report_error(held.error());  // as exec would refuse it

@@ -22,6 +22,13 @@ bool ready(int fd, short events) {
 
 }  // namespace
 
+Pump::Pump(Side side, Fd from, Fd to, Filter filter)
+    : side_(side),
+      to_terminal_(::isatty(to.get()) == 1),
+      from_(std::move(from)),
+      to_(std::move(to)),
+      filter_(std::move(filter)) {}
+
 void Pump::add_entries(std::vector<pollfd>& entries) const {
   if (from_ && held_.size() < kMostHeld) entries.push_back({from_.get(), POLLIN, 0});
   if (to_ && !held_.empty()) entries.push_back({to_.get(), POLLOUT, 0});

@@ -25,8 +25,7 @@ class Pump {
   using Filter = std::function<void(std::string_view bytes, std::string& out)>;
 
   enum class Side { from_command, to_command };
-  Pump(Side side, Fd from, Fd to, Filter filter = {})
-      : side_(side), from_(std::move(from)), to_(std::move(to)), filter_(std::move(filter)) {}
+  Pump(Side side, Fd from, Fd to, Filter filter = {});
 
   void add_entries(std::vector<pollfd>& entries) const;
   // Copies what can be copied now.
@@ -34,12 +33,16 @@ class Pump {
   // Everything that was read has been written, and nothing more comes.
   [[nodiscard]] bool done() const { return !from_ && held_.empty(); }
   [[nodiscard]] bool feeds_command() const { return side_ == Side::to_command; }
+  [[nodiscard]] bool feeds_terminal() const { return to_terminal_; }
+  // Read and not written.
+  [[nodiscard]] std::size_t held() const { return held_.size(); }
 
  private:
   void read_some();
   void write_some();
 
   Side side_;
+  bool to_terminal_;
   Fd from_;
   Fd to_;
   Filter filter_;

@@ -67,6 +67,7 @@ ExecStreams::ExecStreams() : filters_(std::make_unique<Filters>()) {}
 ExecStreams::ExecStreams(ExecStreams&&) noexcept = default;
 
 ExecStreams::~ExecStreams() {
+  give_back_input();
   if (keeper_) keeper_->restore(filters_->terminal.restore());
 }
 
@@ -76,6 +77,7 @@ Result<ExecStreams> ExecStreams::open(bool runner_commands) {
     Kind kind = TRY(kind_of(number));
     if (kind == Kind::terminal) streams.terminal_ = number;
     if (kind == Kind::terminal && number == 0) streams.keyboard_ = true;
+    if (kind == Kind::pipe && number == 1) streams.shares_keyboard_ = streams.keyboard_;
   }
   if (streams.terminal_ >= 0) TRY(streams.open_terminal(runner_commands));
   for (int number : {0, 1, 2}) TRY(streams.open_stream(number, runner_commands));
@@ -89,7 +91,12 @@ Status ExecStreams::open_terminal(bool runner_commands) {
   (void)::ioctl(terminal_, TIOCGWINSZ, &size);
   int master = -1;
   int slave = -1;
-  if (::openpty(&master, &slave, nullptr, &keeper_->mode(), &size) != 0)
+  termios mode = keeper_->mode();
+  if (shares_keyboard_) {  // the caller's terminal does both
+    mode.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+    mode.c_oflag &= ~static_cast<tcflag_t>(OPOST);
+  }
+  if (::openpty(&master, &slave, nullptr, &mode, &size) != 0)
     return fail_errno("terminal", "inner pty", errno, "check that /dev/ptmx and devpts are usable");
   master_ = Fd(master);
   slave_ = Fd(slave);
@@ -106,9 +113,10 @@ Status ExecStreams::open_terminal(bool runner_commands) {
   Fd output(::fcntl(master, F_DUPFD_CLOEXEC, 3));
   pumps_.emplace_back(Pump::Side::from_command, std::move(output), reopen_without_blocking(terminal_, O_WRONLY),
                       filter);
-  if (keyboard_)
-    pumps_.emplace_back(Pump::Side::to_command, reopen_without_blocking(0, O_RDONLY),
-                        Fd(::fcntl(master, F_DUPFD_CLOEXEC, 3)));
+  if (!keyboard_) return {};
+  keyboard_pump_ = pumps_.size();
+  pumps_.emplace_back(Pump::Side::to_command, reopen_without_blocking(0, O_RDONLY),
+                      Fd(::fcntl(master, F_DUPFD_CLOEXEC, 3)));
   return {};
 }
 
@@ -143,6 +151,10 @@ Status ExecStreams::open_stream(int number, bool runner_commands) {
     inside_[number] = std::move(write_end);
   } else {
     set_non_blocking(write_end.get());
+    if (::lseek(number, 0, SEEK_CUR) >= 0) {
+      file_pump_ = pumps_.size();
+      file_pipe_ = Fd(::fcntl(read_end.get(), F_DUPFD_CLOEXEC, 3));
+    }
     pumps_.emplace_back(Pump::Side::to_command, reopen_without_blocking(number, O_RDONLY), std::move(write_end));
     inside_[number] = std::move(read_end);
   }
@@ -156,11 +168,16 @@ sandbox::Streams ExecStreams::inside() const {
 void ExecStreams::started() {
   for (Fd& fd : inside_) fd.reset();
   slave_.reset();
-  if (keeper_) keeper_->take(keyboard_);
+  if (keeper_) keeper_->take(keyboard_ && !shares_keyboard_);
 }
 
 void ExecStreams::add_entries(std::vector<pollfd>& entries) const {
-  for (const Pump& pump : pumps_) pump.add_entries(entries);
+  for (std::size_t i = 0; i < pumps_.size(); ++i)
+    if (i != keyboard_pump_ || !waits_for_keyboard()) pumps_[i].add_entries(entries);
+}
+
+bool ExecStreams::waits_for_keyboard() const {
+  return keyboard_ && (!keeper_->in_foreground() || (shares_keyboard_ && !keeper_->edits_lines()));
 }
 
 void ExecStreams::move() {
@@ -169,29 +186,34 @@ void ExecStreams::move() {
     filters_->terminal.refill_bells();
     bells_refilled_ = now;
   }
-  for (Pump& pump : pumps_) pump.move();
+  const bool has_keyboard = keyboard_ && !waits_for_keyboard();
+  if (has_keyboard) keeper_->take(!shares_keyboard_);
+  for (std::size_t i = 0; i < pumps_.size(); ++i)
+    if (i != keyboard_pump_ || has_keyboard) pumps_[i].move();
 }
 
-void ExecStreams::follow_size() {
+void ExecStreams::follow_terminal() {
+  if (keyboard_) keeper_->take_again();  // a shell that continues a job has given it its own mode
   winsize size{};
   if (terminal_ >= 0 && ::ioctl(terminal_, TIOCGWINSZ, &size) == 0) (void)::ioctl(master_.get(), TIOCSWINSZ, &size);
 }
 
-void ExecStreams::drain(int milliseconds) {
-  auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds);
-  for (;;) {
-    move();
-    std::vector<pollfd> entries;
-    bool waiting = false;
-    for (const Pump& pump : pumps_) {
-      if (pump.feeds_command() || pump.done()) continue;
-      waiting = true;
-      pump.add_entries(entries);
-    }
-    auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count();
-    if (!waiting || left <= 0) return;
-    ::poll(entries.data(), entries.size(), static_cast<int>(left));
+ExecStreams::Left ExecStreams::output_left() const {
+  Left left = Left::none;
+  for (const Pump& pump : pumps_) {
+    if (pump.feeds_command() || pump.done()) continue;
+    if (!pump.feeds_terminal()) return Left::for_others;
+    left = Left::for_terminal;
   }
+  return left;
+}
+
+// Whoever reads the file after us, as a shell does that runs one command for each line, finds what the command left.
+void ExecStreams::give_back_input() {
+  int piped = 0;
+  if (file_pump_ == kNoPump || ::ioctl(file_pipe_.get(), FIONREAD, &piped) != 0) return;
+  const auto unread = static_cast<off_t>(pumps_[file_pump_].held()) + piped;
+  if (unread > 0) (void)::lseek(STDIN_FILENO, -unread, SEEK_CUR);
 }
 
 }  // namespace oncelatch::launcher

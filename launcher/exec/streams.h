@@ -7,8 +7,8 @@
 // A pipe of the caller is handed on as it is; a terminal becomes a terminal of our own (the inner pty), whose output is
 // filtered; a file, device or socket becomes a pipe that we fill or empty. With `runner_commands`, output that isn't a
 // terminal goes through a pipe of ours as well. Ownership: owns the pty, the pipes and the mode of the caller's
-// terminal, which it restores when destroyed. Threads: one. Failure: Error of stage "terminal". After fork: no. Part of
-// the light program.
+// terminal, which it restores when destroyed, when it also gives back to a file what the command didn't read of it.
+// Threads: one. Failure: Error of stage "terminal". After fork: no. Part of the light program.
 #pragma once
 
 #include <poll.h>
@@ -38,14 +38,20 @@ class ExecStreams {
   void started();
   void add_entries(std::vector<pollfd>& entries) const;
   void move();
-  // The caller's window changed.
-  void follow_size();
-  // All output of the ended command was handed on, or `milliseconds` are over.
-  void drain(int milliseconds);
+  // The caller's window changed, or the job was continued.
+  void follow_terminal();
+  // A job in the background has no keyboard, and one in front of a pipe shares it with who reads that: as long as the
+  // terminal edits lines they are the command's, a pager that takes it has it alone. Nothing tells of either change.
+  [[nodiscard]] bool waits_for_keyboard() const;
+  enum class Left { none, for_terminal, for_others };
+  // Output of the command that wasn't handed on yet.
+  [[nodiscard]] Left output_left() const;
 
  private:
   struct Filters;
+  static constexpr std::size_t kNoPump = ~std::size_t{0};
   ExecStreams();
+  void give_back_input();
   Status open_terminal(bool runner_commands);
   Status open_stream(int number, bool runner_commands);
 
@@ -54,7 +60,11 @@ class ExecStreams {
   Fd master_;
   int terminal_ = -1;      // number of the caller's stream that is a terminal
   bool keyboard_ = false;  // the caller's input is one
+  bool shares_keyboard_ = false;
   std::vector<Pump> pumps_;
+  std::size_t keyboard_pump_ = kNoPump;
+  std::size_t file_pump_ = kNoPump;  // that of a file as input
+  Fd file_pipe_;                     // its end at the command, to ask what is left in it
   std::unique_ptr<TerminalKeeper> keeper_;
   std::chrono::steady_clock::time_point bells_refilled_;
   std::unique_ptr<Filters> filters_;

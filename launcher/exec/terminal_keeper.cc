@@ -19,13 +19,14 @@ constexpr std::string_view kResetAll =
     "\x1b[?1049l\x1b[?25h\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1004l\x1b[?2004l\x1b[?2026l\x1b[?1l\x1b>"
     "\x1b[0m\x1b[r\x1b(B\x0f\r\n";
 
-// Setting a terminal's mode from the background is allowed to a process that ignores SIGTTOU.
+// Allowed from the background too, for a process that ignores SIGTTOU.
 void set_mode(int terminal, const termios& mode) {
   while (::tcsetattr(terminal, TCSANOW, &mode) != 0 && errno == EINTR) {
   }
 }
 
-[[noreturn]] void wait_for_end(int pipe_end, int caller_terminal, const termios& mode) {
+// `mode` nullptr: it was never changed.
+[[noreturn]] void wait_for_end(int pipe_end, int caller_terminal, const termios* mode) {
   constexpr int terminal = 0;
   constexpr int pipe = 1;
   int first = ::fcntl(caller_terminal, F_DUPFD, 3);
@@ -40,7 +41,7 @@ void set_mode(int terminal, const termios& mode) {
   while ((got = ::read(pipe, &word, 1)) < 0 && errno == EINTR) {
   }
   if (got == 1) ::_exit(0);
-  set_mode(terminal, mode);
+  if (mode != nullptr) set_mode(terminal, *mode);
   (void)!::write(terminal, kResetAll.data(), kResetAll.size());
   ::_exit(0);
 }
@@ -52,14 +53,35 @@ TerminalKeeper::TerminalKeeper(int terminal) : terminal_(terminal) {
 }
 
 TerminalKeeper::~TerminalKeeper() {
-  restore({});
+  if (taken_) restore({});
+}
+
+// No terminal of ours to be in the foreground of: nobody else's either.
+bool TerminalKeeper::in_foreground() const {
+  const pid_t foreground = ::tcgetpgrp(terminal_);
+  return foreground < 0 || foreground == ::getpgrp();
+}
+
+bool TerminalKeeper::edits_lines() const {
+  termios now{};
+  return ::tcgetattr(terminal_, &now) == 0 && (now.c_lflag & ICANON) != 0;
 }
 
 void TerminalKeeper::take(bool raw) {
   if (!known_ || taken_) return;
+  if (!in_foreground()) {
+    waited_ = true;
+    return;
+  }
   taken_ = true;
+  raw_ = raw;
+  if (waited_) (void)::tcgetattr(terminal_, &mode_);  // the mode of the start was that of a shell at its prompt
   start_child();
-  if (!raw) return;
+  take_again();
+}
+
+void TerminalKeeper::take_again() {
+  if (!taken_ || !raw_ || !in_foreground()) return;
   termios mode = mode_;
   ::cfmakeraw(&mode);
   set_mode(terminal_, mode);
@@ -73,14 +95,14 @@ void TerminalKeeper::start_child() {
   child_ = ::fork();
   if (child_ != 0) return;
   alive_.reset();
-  wait_for_end(read_end.get(), terminal_, mode_);
+  wait_for_end(read_end.get(), terminal_, raw_ ? &mode_ : nullptr);
 }
 
 void TerminalKeeper::restore(const std::string& reset_sequences) {
+  (void)!::write(terminal_, reset_sequences.data(), reset_sequences.size());
   if (!taken_) return;
   taken_ = false;
-  (void)!::write(terminal_, reset_sequences.data(), reset_sequences.size());
-  set_mode(terminal_, mode_);
+  if (raw_ && in_foreground()) set_mode(terminal_, mode_);  // else it is the shell's again, or a pager's
   if (child_ <= 0) return;
   (void)!::write(alive_.get(), "k", 1);
   alive_.reset();

@@ -24,8 +24,14 @@ class TerminalKeeper {
   TerminalKeeper& operator=(const TerminalKeeper&) = delete;
   ~TerminalKeeper();
 
-  // From here on the terminal is given back at the end; `raw`: its keys come to us, byte by byte.
+  // From here on the terminal is given back at the end; `raw`: its keys come to us, byte by byte. Nothing happens while
+  // the job is in the background.
   void take(bool raw);
+  // Raw mode anew, after a shell has continued the job.
+  void take_again();
+  [[nodiscard]] bool in_foreground() const;
+  // Lines are edited by the terminal: no other program has taken it for itself.
+  [[nodiscard]] bool edits_lines() const;
   void restore(const std::string& reset_sequences);
   [[nodiscard]] const termios& mode() const { return mode_; }
 
@@ -35,6 +41,8 @@ class TerminalKeeper {
   termios mode_{};
   bool known_ = false;
   bool taken_ = false;
+  bool raw_ = false;
+  bool waited_ = false;  // for the foreground
   Fd alive_;  // the child restores when this end closes without a word
   pid_t child_ = -1;
 };

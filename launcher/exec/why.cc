@@ -11,6 +11,7 @@
 #include "launcher/exec/page.h"
 #include "launcher/exec/why_answer.h"
 #include "launcher/exit_codes.h"
+#include "launcher/messages.h"
 #include "sandbox/filter_answer.h"
 
 namespace oncelatch::launcher {
@@ -66,7 +67,7 @@ void add_lines(Page& page, const char* title, const std::vector<std::string>& li
   for (std::size_t i = 0; i < lines.size(); ++i) page.row(i == 0 ? title : "", lines[i]);
 }
 
-void tell(const WhyAnswer& why) {
+bool tell_answer(const WhyAnswer& why) {
   Page page(kWhat);
   page.line(why.object);
   add_lines(page, "rule", why.rules);
@@ -81,18 +82,16 @@ void tell(const WhyAnswer& why) {
   for (std::size_t i = why.change.size(); i < why.permits.size(); ++i)
     page.row(why.change.empty() ? "to change it" : "", why.permits[i]);
   add_lines(page, "note", why.notes);
-  std::fputs(page.take().c_str(), stdout);
+  return print_page(page.take());
 }
 
 int tell_disagreement(bool permitted) {
-  std::fflush(stdout);
-  std::fprintf(
-      stderr,
-      permitted ? "\noncelatch: DISAGREEMENT: the sandbox permitted what its plan refuses, see above. It doesn't hold "
-                  "here.\n  try: oncelatch doctor; please report it with this output\n"
-                : "\noncelatch: DISAGREEMENT: the sandbox refused what its plan permits, see above. Something besides "
-                  "oncelatch may refuse it: an attribute of the file, a lease, another security module.\n"
-                  "  try: the same outside of the sandbox; if that works, please report it with this output\n");
+  tell(permitted
+           ? "DISAGREEMENT: the sandbox permitted what its plan refuses, see above. It doesn't hold here.\n"
+             "  try: oncelatch doctor; please report it with this output"
+           : "DISAGREEMENT: the sandbox refused what its plan permits, see above. Something besides oncelatch may "
+             "refuse it: an attribute of the file, a lease, another security module.\n"
+             "  try: the same outside of the sandbox; if that works, please report it with this output");
   return kExitLauncher;
 }
 
@@ -143,7 +142,7 @@ Result<int> ask(ExecOptions options, const std::vector<std::string>& environment
   // What follows answers for a view of its own, which only this tier has.
   if (facts.tier() != sandbox::Tier::full) return sandbox::cannot_confine("why", facts);
   WhyAnswer why = TRY(answer(object, {options, plan, facts, environment}));
-  tell(why);
+  if (!tell_answer(why)) return kExitLauncher;
   return verdict(why);
 }
 
@@ -160,7 +159,7 @@ bool WhyRow::disagrees() const {
 int why_command(const std::vector<std::string>& arguments, const std::vector<std::string>& environment) {
   Result<ExecOptions> options = parse_exec_options(arguments);
   if (!options) return report_error(options.error());
-  if (options->help) return std::fputs(why_help().c_str(), stdout) < 0 ? kExitLauncher : 0;
+  if (options->help) return print_page(why_help()) ? 0 : kExitLauncher;
   Result<int> code = ask(std::move(*options), environment);
   return code ? *code : report_error(code.error());
 }

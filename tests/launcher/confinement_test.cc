@@ -178,10 +178,6 @@ TEST_P(Confinement, AGitFileThatNamesTheRepositoryStays) {
   EXPECT_EQ(scratch.read("repository/.git"), "gitdir: ../elsewhere\n") << text;
 }
 
-std::vector<uid_t> users() {
-  if (::geteuid() != 0) return {::geteuid()};
-  return {0, kOrdinaryUser};
-}
 INSTANTIATE_TEST_SUITE_P(Users, Confinement, ::testing::ValuesIn(users()), ::testing::PrintToStringParamName());
 
 }  // namespace

@@ -2,6 +2,8 @@
 #include <fcntl.h>
 #include <signal.h>
 
+#include <thread>
+
 #include "tests/launcher/exec_support.h"
 #include "tests/launcher/terminal.h"
 
@@ -65,6 +67,69 @@ TEST_P(ExecTerminal, OnlyTheInputIsOne) {
   EXPECT_THAT(std::string(text), HasSubstr("yes\n"));
   EXPECT_THAT(terminal.screen(), AllOf(HasSubstr("e\r\n"), Not(HasSubstr("got"))));
   EXPECT_TRUE(terminal.is_as_before());
+}
+
+// A pager behind it has the keyboard alone once it takes the terminal, and finds its mode as it left it.
+TEST_P(ExecTerminal, APagerBehindItHasTheKeyboard) {
+  Spawn spawn = scratch.spawn(all({}, {"sh", "-c", "seq 300; sleep 2"}));
+  const std::string command = shell_words(spawn);
+  spawn.path = "/bin/sh";
+  spawn.argv = {"sh", "-c", command + " | LESS= less; echo left; stty -a | grep -o ' icanon'"};
+  Terminal terminal(spawn);
+  ASSERT_TRUE(terminal.shows("28")) << terminal.screen();
+  terminal.type("/100\r");
+  ASSERT_TRUE(terminal.shows("100")) << terminal.screen();
+  EXPECT_THAT(terminal.screen(), Not(HasSubstr("\n1\n2\n"))) << "a staircase";
+  terminal.type("q");
+  EXPECT_TRUE(terminal.shows("left")) << terminal.screen();
+  EXPECT_TRUE(terminal.shows(" icanon")) << terminal.screen();
+  EXPECT_EQ(terminal.wait(), 0) << terminal.screen();
+}
+
+// In the background it runs, keeps its deadline and leaves the terminal to the shell; in the foreground it has it.
+TEST_P(ExecTerminal, InTheBackground) {
+  Spawn spawn = scratch.spawn(all({"--time", "3"}, {"sh", "-c", "echo up; sleep 77"}));
+  const std::string command = shell_words(spawn);
+  spawn.argv = {"/bin/bash", "--norc", "--noprofile", "-i"};
+  spawn.path = "/bin/bash";
+  Terminal terminal(spawn);
+  terminal.type("PS1='rea''dy> '; set -m\r");
+  ASSERT_TRUE(terminal.shows("ready> "));
+  terminal.type(command + " & sleep 1; jobs; echo typ''ed\r");
+  ASSERT_TRUE(terminal.shows("Running")) << terminal.screen();
+  ASSERT_TRUE(terminal.shows("typed")) << terminal.screen();
+  terminal.type("wait %1; echo code $?\r");
+  EXPECT_TRUE(terminal.shows("time limit")) << terminal.screen();
+  EXPECT_TRUE(terminal.shows("code 124")) << terminal.screen();
+  terminal.type("exit 0\r");
+  EXPECT_EQ(terminal.wait(), 0);
+}
+
+TEST_P(ExecTerminal, FromTheBackgroundToTheForeground) {
+  Spawn spawn = scratch.spawn(all({}, {"bash", "-c", "sleep 1; read -rsn1 key; echo key $key"}));
+  const std::string command = shell_words(spawn);
+  spawn.argv = {"/bin/bash", "--norc", "--noprofile", "-i"};
+  spawn.path = "/bin/bash";
+  Terminal terminal(spawn);
+  terminal.type("PS1='rea''dy> '; set -m\r");
+  ASSERT_TRUE(terminal.shows("ready> "));
+  terminal.type(command + " & sleep 2; jobs\r");
+  ASSERT_TRUE(terminal.shows("Running")) << terminal.screen();
+  terminal.type("fg\r");
+  ASSERT_TRUE(terminal.shows("fg")) << terminal.screen();
+  std::this_thread::sleep_for(milliseconds(600));
+  terminal.type("x");
+  EXPECT_TRUE(terminal.shows("key x")) << terminal.screen();
+  terminal.type("exit 0\r");
+  EXPECT_EQ(terminal.wait(), 0) << terminal.screen();
+}
+
+// What is said at the end finds the terminal as it was, behind the alternate screen.
+TEST_P(ExecTerminal, TheTimeLimitIsToldOnTheScreenThatStays) {
+  Terminal terminal(scratch.spawn(all({"--time", "1"}, {"sh", "-c", "printf '\\033[?1049h'; sleep 50"})));
+  ASSERT_TRUE(terminal.shows("\x1b[?1049l")) << terminal.screen();
+  EXPECT_TRUE(terminal.shows("time limit: 1 s are over; the command was ended\r\n")) << terminal.screen();
+  EXPECT_EQ(terminal.wait(), 124);
 }
 
 constexpr const char* kUntidy =

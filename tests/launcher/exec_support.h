@@ -25,10 +25,6 @@ class Exec : public ::testing::TestWithParam<uid_t> {
  protected:
   using Words = std::vector<std::string>;
 
-  void SetUp() override {
-    if (::geteuid() != 0 && GetParam() != ::geteuid()) GTEST_SKIP() << "needs root";
-  }
-
   [[nodiscard]] std::string path(const std::string& name) const { return scratch.path(name); }
   void own(const std::string& name) const {
     if (::geteuid() == 0) {
@@ -52,6 +48,12 @@ class Exec : public ::testing::TestWithParam<uid_t> {
     options.emplace_back("--");
     options.insert(options.end(), command.begin(), command.end());
     return options;
+  }
+  // As a shell is told to start it.
+  [[nodiscard]] static std::string shell_words(const Spawn& spawn) {
+    std::string text = spawn.path;
+    for (std::size_t i = 1; i < spawn.argv.size(); ++i) text += " '" + spawn.argv[i] + "'";
+    return text;
   }
   // With a report, which `report()` reads.
   [[nodiscard]] Words reported(Words options, const Words& command) const {
@@ -85,9 +87,9 @@ class Exec : public ::testing::TestWithParam<uid_t> {
   Scratch scratch{GetParam()};
 };
 
-#define EXEC_USERS(fixture)                                                                            \
-  INSTANTIATE_TEST_SUITE_P(Users, fixture, ::testing::Values(0U, kOrdinaryUser), [](const auto& one) { \
-    return one.param == 0 ? std::string("Root") : std::string("OrdinaryUser");                         \
+#define EXEC_USERS(fixture)                                                                    \
+  INSTANTIATE_TEST_SUITE_P(Users, fixture, ::testing::ValuesIn(users()), [](const auto& one) { \
+    return one.param == 0 ? std::string("Root") : std::string("OrdinaryUser");                 \
   })
 
 }  // namespace oncelatch::test

@@ -16,10 +16,6 @@ const std::vector<std::string> kLosses = {"--accept-loss", "deny_inside", "--acc
 
 class LowerTier : public ::testing::TestWithParam<uid_t> {};
 
-std::vector<uid_t> users() {
-  return ::geteuid() == 0 ? std::vector<uid_t>{0, kOrdinaryUser} : std::vector<uid_t>{::geteuid()};
-}
-
 TEST_P(LowerTier, EveryLossMustBeAccepted) {
   Scratch scratch(GetParam());
   Output refused = scratch.oncelatch_behind(kFront, scratch.run_arguments({"--unattended"}));

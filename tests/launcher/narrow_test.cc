@@ -165,10 +165,6 @@ TEST_P(NarrowSession, EveryProcessButTheFrontEndIsNarrow) {
   expect_the_session_works();
 }
 
-std::vector<uid_t> users() {
-  if (::geteuid() != 0) return {::geteuid()};
-  return {0, kOrdinaryUser};
-}
 INSTANTIATE_TEST_SUITE_P(Users, NarrowSession, ::testing::ValuesIn(users()), ::testing::PrintToStringParamName());
 
 }  // namespace

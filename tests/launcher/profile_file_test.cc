@@ -12,7 +12,6 @@
 namespace oncelatch::launcher {
 namespace {
 
-using test::kOrdinaryUser;
 using test::Scratch;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -110,9 +109,6 @@ TEST(Require, NameAndLayers) {
 // Each runs as root (where the tests are) and as an ordinary user.
 class ProfileRun : public ::testing::TestWithParam<uid_t> {
  protected:
-  void SetUp() override {
-    if (::geteuid() != 0 && GetParam() != ::geteuid()) GTEST_SKIP() << "needs root";
-  }
   static void own(const Scratch& scratch, const std::string& text) {
     for (const char* name : {"home/.config", "home/.config/oncelatch", "home/.config/oncelatch/profiles"})
       scratch.write(std::string(name) + "/.keep", "");
@@ -176,7 +172,7 @@ TEST_P(ProfileRun, NamesThatDontExist) {
   expect_refused(scratch, {"exec", "--profile", "lab", "--", "true"}, {"lab.yaml:1:10", "none, loopback or ports"});
 }
 
-INSTANTIATE_TEST_SUITE_P(Users, ProfileRun, ::testing::Values(::geteuid(), kOrdinaryUser));
+INSTANTIATE_TEST_SUITE_P(Users, ProfileRun, ::testing::ValuesIn(test::users()));
 
 }  // namespace
 }  // namespace oncelatch::launcher

@@ -22,6 +22,11 @@ namespace oncelatch::test {
 
 inline constexpr uid_t kOrdinaryUser = 61234;  // nobody's on a Debian system
 
+// Who a test can be: root and an ordinary user, for anybody else themselves.
+inline std::vector<uid_t> users() {
+  return ::geteuid() == 0 ? std::vector<uid_t>{0, kOrdinaryUser} : std::vector<uid_t>{::geteuid()};
+}
+
 class Scratch {
  public:
   Scratch() : Scratch(::geteuid()) {}

@@ -115,7 +115,6 @@ std::string name_of(long number) {
 class Inject : public ::testing::TestWithParam<uid_t> {
  protected:
   void SetUp() override {
-    if (::geteuid() != 0 && GetParam() != ::geteuid()) GTEST_SKIP() << "needs root";
     REQUIRE_CONFINEMENT();
     scratch.write("outside/secret", "secret");
     scratch.write("repository/denied", "secret");
@@ -370,7 +369,7 @@ TEST_P(Inject, NothingOfAFailedSetUpLooksLikeSuccess) {
   EXPECT_THAT(scratch.session_directories(), ::testing::IsEmpty());
 }
 
-INSTANTIATE_TEST_SUITE_P(Users, Inject, ::testing::Values(0U, kOrdinaryUser), [](const auto& one) {
+INSTANTIATE_TEST_SUITE_P(Users, Inject, ::testing::ValuesIn(test::users()), [](const auto& one) {
   return one.param == 0 ? std::string("Root") : std::string("OrdinaryUser");
 });
 
