@@ -209,7 +209,7 @@ Result<Process> start(const Spawn& spawn) {
   plan.status_fd = status_write.get();
   plan.parent = ::getpid();
   plan.new_session = spawn.new_session;
-  plan.die_with_parent = spawn.die_with_parent;
+  plan.death_signal = spawn.death_signal;
 
   Process child;
   child.pid_ = fork_child(plan);

@@ -41,7 +41,7 @@ struct Spawn {
   int executable_fd = -1;                // when >= 0: execveat(fd, "", AT_EMPTY_PATH) instead of path
   std::vector<int> enroll;               // cgroup.procs files, open for writing: the child enters these groups first
   bool new_session = false;              // setsid
-  bool die_with_parent = false;          // PR_SET_PDEATHSIG SIGKILL (parent = the calling thread)
+  int death_signal = 0;                  // PR_SET_PDEATHSIG (parent = the calling thread); 0: none
 };
 
 class Process {

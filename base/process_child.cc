@@ -57,7 +57,7 @@ void reset_signals(const ChildPlan& plan) {
 }
 
 void tie_to_parent(const ChildPlan& plan) {
-  if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) report(plan, ChildStage::parent_death, errno);
+  if (::prctl(PR_SET_PDEATHSIG, plan.death_signal) != 0) report(plan, ChildStage::parent_death, errno);
   if (::getppid() != plan.parent) ::_exit(127);  // it died before the call
 }
 
@@ -84,7 +84,7 @@ const char* child_stage_name(ChildStage stage) {
 }
 
 void run_child(ChildPlan& plan) {
-  if (plan.die_with_parent) tie_to_parent(plan);
+  if (plan.death_signal != 0) tie_to_parent(plan);
   enter_groups(plan);
   if (plan.new_session && ::setsid() < 0) report(plan, ChildStage::session, errno);
   place_descriptors(plan);

@@ -44,7 +44,7 @@ struct ChildPlan {
   int status_fd = -1;
   pid_t parent = 0;
   bool new_session = false;
-  bool die_with_parent = false;
+  int death_signal = 0;
 };
 
 [[noreturn]] void run_child(ChildPlan& plan);

@@ -109,7 +109,7 @@ Result<Output> run_bounded(Spawn spawn, std::size_t most_bytes, std::chrono::mil
   spawn.keep.emplace(1, out.write.get());
   spawn.keep.emplace(2, err.write.get());
   spawn.new_session = true;
-  spawn.die_with_parent = true;
+  spawn.death_signal = SIGKILL;
   Process child = TRY(start(spawn));
   out.write.reset();
   err.write.reset();

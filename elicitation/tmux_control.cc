@@ -76,7 +76,7 @@ Status TmuxControl::open(const std::vector<std::string>& first, milliseconds lim
   spawn.environment = tmux_environment();
   spawn.keep = {{0, theirs.get()}, {1, theirs.get()}};
   spawn.new_session = true;
-  spawn.die_with_parent = true;
+  spawn.death_signal = SIGKILL;
   client_ = TRY(oncelatch::start(spawn));
   buffer_.clear();
   taken_ = 0;

@@ -69,7 +69,7 @@ Result<Process> start_server(const std::vector<std::string>& command, const std:
   spawn.environment = tmux_environment();
   spawn.directory = "/";
   spawn.new_session = true;
-  spawn.die_with_parent = true;
+  spawn.death_signal = SIGKILL;
   Process server = TRY(oncelatch::start(spawn));
   const auto deadline = steady_clock::now() + start_limit;
   while (!listens(socket)) {

@@ -23,7 +23,7 @@ bool has_terminal() {
 }
 
 Result<AttachedClient> AttachedClient::start(const std::string& session_path,
-                                             const std::vector<std::string>& environment) {
+                                             const std::vector<std::string>& environment, int death_signal) {
   elicitation::TmuxProgram tmux = TRY(elicitation::find_tmux());
   AttachedClient attached;
   if (!has_terminal() || ::tcgetattr(STDIN_FILENO, &attached.saved_) != 0) {
@@ -38,7 +38,7 @@ Result<AttachedClient> AttachedClient::start(const std::string& session_path,
   spawn.argv.insert(spawn.argv.end(), attach.begin() + 1, attach.end());
   spawn.environment = elicitation::attach_environment(environment);
   spawn.keep = {{0, STDIN_FILENO}, {1, STDOUT_FILENO}, {2, STDERR_FILENO}};
-  // Not tied to our life: when we are killed the supervisor ends the server, and the client then restores the terminal.
+  spawn.death_signal = death_signal;
   attached.client_ = TRY(oncelatch::start(spawn));
   attached.armed_ = true;
   return attached;

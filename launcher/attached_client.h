@@ -1,6 +1,6 @@
 // The tmux client that shows a session on this terminal, and the terminal's state around it.
 //
-//   AttachedClient client = TRY(AttachedClient::start(session_path, environment));
+//   AttachedClient client = TRY(AttachedClient::start(session_path, environment, SIGTERM));
 //   poll(client.pidfd()); client.poll();
 //
 // Ownership: owns the client process; destruction ends it and restores the terminal as it was at start (modes, main
@@ -21,8 +21,10 @@ namespace oncelatch::launcher {
 
 class AttachedClient {
  public:
+  // `death_signal`: what the client gets when we are killed; 0 where the supervisor then ends the server, whose end
+  // lets the client restore the terminal.
   [[nodiscard]] static Result<AttachedClient> start(const std::string& session_path,
-                                                    const std::vector<std::string>& environment);
+                                                    const std::vector<std::string>& environment, int death_signal);
   AttachedClient(AttachedClient&& other) noexcept;
   AttachedClient& operator=(AttachedClient&&) = delete;
   ~AttachedClient();

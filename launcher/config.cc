@@ -12,6 +12,7 @@
 #include "base/yaml.h"
 #include "launcher/environment.h"
 #include "launcher/exec/options.h"
+#include "launcher/exec/profile.h"
 #include "launcher/exec/workspace.h"
 #include "launcher/own_file.h"
 #include "launcher/session_directory.h"
@@ -115,6 +116,7 @@ Result<LaunchConfig> resolve_config(const RunOptions& options, std::vector<std::
   ExecOptions network = TRY(parse_exec_options({"--net", options.network, "--", "agent"}));
   config.network = *network.network;
   config.ports = network.ports;
+  config.memory = memory_share(find_profile("workstation")->memory_percent);
   TRY(set_identity(config, sandbox::IdentityChoice::proven));
   return config;
 }

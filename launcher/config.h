@@ -31,6 +31,7 @@ struct LaunchConfig {
   bool git_is_file = false;  // the workspace's .git is a file (linked worktree, submodule): it names where git looks
   sandbox::Network network = sandbox::Network::ports;
   std::vector<std::uint16_t> ports;
+  std::uint64_t memory = 0;    // bytes of all processes inside together; 0: not limited
   bool on_host = false;        // the Landlock tier: no mounts of its own
   sandbox::Identity identity;  // whom the confined processes run as
   uid_t uid = 0;               // owner of what is made for them: the home, the recorder

@@ -150,7 +150,6 @@ Result<Process> start_session(const DemoScene& scene, const std::vector<std::str
   spawn.keep = {{3, events}};
   if (watch) spawn.keep.insert({{0, 0}, {1, 1}, {2, 2}});
   if (!watch) spawn.keep.insert({2, errors.get()});  // the story says it better
-  spawn.die_with_parent = false;
   return start(spawn);
 }
 

@@ -48,6 +48,7 @@ LaunchPlan make_plan(const LaunchConfig& config, const std::string& session_path
   inside.argv.insert(inside.argv.end(), config.options.arguments.begin(), config.options.arguments.end());
   inside.environment = agent_environment(config.environment, *config.agent,
                                          {kHomeInside, kRecorderInside, kProgramsInside, config.workspace});
+  inside.limits.memory = config.memory;
   inside.network = config.network;
   inside.connect_ports = config.ports;
   if (config.on_host) {
@@ -56,6 +57,7 @@ LaunchPlan make_plan(const LaunchConfig& config, const std::string& session_path
   }
   inside.uid = config.identity.uid;
   inside.gid = config.identity.gid;
+  inside.limits.control_groups = inside.uid == 0;  // no rlimit binds the kernel's root; else the first process counts
   inside.shown_uid = config.identity.shown_uid;
   inside.shown_gid = config.identity.shown_gid;
   inside.idmapped = config.identity.idmapped;

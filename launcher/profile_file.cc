@@ -65,7 +65,7 @@ class Reader {
       const std::string& key = entry.first.scalar;
       if (std::find(known.begin(), known.end(), key) != known.end()) continue;
       std::string near = nearest_word(key, known);
-      return refuse(entry.first, "unknown key " + quoted(key), near.empty() ? "" : "did you mean " + near + "?");
+      return refuse(entry.first, "unknown key " + quoted(key), near.empty() ? "docs/PROFILES.md names all keys" : "did you mean " + near + "?");
     }
     return {};
   }

@@ -26,6 +26,7 @@
 #include "launcher/report.h"
 #include "launcher/session_directory.h"
 #include "launcher/supervisor.h"
+#include "sandbox/cgroup.h"
 #include "sandbox/enter.h"
 #include "sandbox/guarantees.h"
 #include "verify/verify_file.h"
@@ -183,7 +184,7 @@ class FrontEnd {
                  session_.id());
       return;
     }
-    Result<AttachedClient> client = AttachedClient::start(session_.path(), environment_);
+    Result<AttachedClient> client = AttachedClient::start(session_.path(), environment_, 0);
     if (client) {
       client_.emplace(std::move(*client));
     } else {
@@ -257,18 +258,32 @@ Result<Channel> connect_front(const std::string& path) {
   return Channel(std::move(fd));
 }
 
+Result<Fd> signals_that_end() {
+  sigset_t watched;
+  sigemptyset(&watched);
+  for (int number : {SIGTERM, SIGHUP, SIGINT}) sigaddset(&watched, number);
+  Fd signals(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!signals || ::sigprocmask(SIG_BLOCK, &watched, nullptr) != 0)
+    return fail_errno("attach", "signals", errno, {}, "signalfd");
+  return signals;
+}
+
 Result<int> attach_to(const std::string& id, const std::vector<std::string>& environment) {
   SessionRoot root = TRY(SessionRoot::open(environment));
   std::string session = TRY(choose_session(root, id));
   std::string path = root.path() + "/" + session;
   Channel channel = TRY(connect_front(path + "/front.sock"));
-  AttachedClient client = TRY(AttachedClient::start(path, environment));
+  AttachedClient client = TRY(AttachedClient::start(path, environment, SIGTERM));
+  const Fd signals = TRY(signals_that_end());
   // The client ends when a person detaches and when the session ends: the supervisor says which it was.
   for (bool asked = false;;) {
-    pollfd fds[] = {{channel.fd(), POLLIN, 0}, {asked ? -1 : client.pidfd(), POLLIN, 0}};
-    if (::poll(fds, 2, asked ? kSupervisorEndLimit : -1) == 0) {
+    pollfd fds[] = {{channel.fd(), POLLIN, 0}, {asked ? -1 : client.pidfd(), POLLIN, 0}, {signals.get(), POLLIN, 0}};
+    if (::poll(fds, 3, asked ? kSupervisorEndLimit : -1) == 0) {
       return fail("attach", session, "its supervisor doesn't answer", "oncelatch attach lists what still runs");
     }
+    signalfd_siginfo signal{};
+    if (::read(signals.get(), &signal, sizeof signal) == static_cast<ssize_t>(sizeof signal))
+      return 128 + static_cast<int>(signal.ssi_signo);  // the session goes on, the terminal is given back
     Channel::Message message = channel.receive();
     const std::string* kind = message.body ? json_string(*message.body, "kind") : nullptr;
     if (kind != nullptr && *kind == "running") return 0;
@@ -301,7 +316,9 @@ int run(const RunOptions& options, std::vector<std::string> environment) {
   channel->second.close();
   setup->session.forget_lock();
   FrontEnd front(std::move(channel->first), supervisor, std::move(setup->session), std::move(environment));
-  return front.wait();
+  const int code = front.wait();
+  sandbox::Cgroup::sweep();  // the supervisor's rules don't let it
+  return code;
 }
 
 int attach(const std::string& id, std::vector<std::string> environment) {

@@ -86,6 +86,14 @@ Cgroup Cgroup::make(const Wanted& wanted, const Lists& lists) {
   return result;
 }
 
+void Cgroup::sweep() {
+  const Lists lists;
+  CgroupPlaces places = find_places(text_of(lists.own_groups), text_of(lists.mounts));
+  for (const std::string& parent : places.unified) sweep_groups(parent);
+  if (!places.memory.empty()) sweep_groups(places.memory);
+  if (!places.processes.empty()) sweep_groups(places.processes);
+}
+
 bool Cgroup::take_unified(const std::string& parent, const Wanted& wanted) {
   // To enter, the child needs to write where its old group and the new one meet.
   if (!hands_down(parent) || ::access((parent + "/cgroup.procs").c_str(), W_OK) != 0) return false;

@@ -39,6 +39,9 @@ class Cgroup {
   [[nodiscard]] static Cgroup make(const Wanted& wanted) { return make(wanted, Lists()); }
   [[nodiscard]] static Cgroup make(const Wanted& wanted, const Lists& lists);
 
+  // Removes what makers that have ended left.
+  static void sweep();
+
   [[nodiscard]] bool limits_memory() const { return memory_ >= 0; }
   [[nodiscard]] bool limits_processes() const { return processes_ >= 0; }
   [[nodiscard]] std::vector<int> enroll() const;

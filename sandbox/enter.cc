@@ -151,7 +151,7 @@ Spawn exec_path(std::string path, const Streams& streams) {
   Spawn spawn{};
   spawn.path = std::move(path);
   spawn.argv = {"oncelatch-exec"};
-  spawn.die_with_parent = true;
+  spawn.death_signal = SIGKILL;
   const int given[3] = {streams.input, streams.output, streams.error};
   for (int number = 0; number < 3; ++number) {
     int from = given[number] >= 0 ? given[number] : streams.terminal;

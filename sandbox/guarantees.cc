@@ -51,7 +51,8 @@ Guarantee host_sockets(const SandboxPlan& plan) {
 Guarantee processes(const SandboxPlan& plan) {
   Layers layers = {"pid namespace", "landlock scope of signals"};
   if (!plan.allow_ptrace) layers.emplace_back("seccomp");
-  return {"processes", layers, tracing(plan)};
+  return {"processes", layers,
+          tracing(plan) + "; that others use the system's files, or those shown, can be watched (inotify)"};
 }
 
 Guarantee limits(const SandboxPlan& plan) {

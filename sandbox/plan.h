@@ -61,6 +61,7 @@ struct Limits {
   std::uint64_t open_files = 4096;                   // RLIMIT_NOFILE
   std::uint64_t temporary_bytes = std::uint64_t{1} << 30;  // size of /tmp
   std::uint64_t memory = 0;                                // bytes of all processes together; 0: not limited
+  bool memory_required = false;                            // named by the caller: refused where nothing can count it
   bool control_groups = true;  // false: memory is counted by the first process inside, even where a group could be had
 };
 

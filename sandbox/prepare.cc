@@ -99,6 +99,9 @@ Result<PreparedSandbox> prepare(const SandboxPlan& plan, const VerifiedArtifact&
   if (on_host) host->adjust(fields);
   prepared.group_ = group_for(plan);
   divide_limits(fields, plan, facts, prepared.group_);
+  if (on_host && plan.limits.memory_required && !prepared.group_.limits_memory())
+    return fail_errno("sandbox", "the memory limit", ENOTSUP, "leave it out, or run where a control group can be had",
+                      "the Landlock tier counts no memory itself");
   fields.entries = std::move(entries);
   fields.sources = sources.count();
   prepared.message_ = TRY(plan_in_memory(write_plan(fields)));

@@ -77,6 +77,8 @@ class Explanation {
     page_.row("runs as", user + ", without capabilities");
   }
 
+  [[nodiscard]] bool on_host() const { return facts_.tier() == sandbox::Tier::landlock; }
+
   void add_binds(Access access) {
     for (std::size_t i = 0; i < inside_.binds.size(); ++i)
       if (inside_.binds[i].access == access) page_.row(inside_.binds[i].target, origins_.of_bind(i));
@@ -86,17 +88,23 @@ class Explanation {
     page_.title("writable");
     page_.row(inside_.workspace,
               options_.workspace.empty() ? "the workspace: the current directory" : "the workspace: --workspace");
-    page_.row(inside_.home_inside, "private home, gone at the end");
-    page_.row("/tmp, /var/tmp, /dev/shm", "private, gone at the end");
+    if (on_host()) {
+      page_.row("$HOME, $TMPDIR", "directories of the session's own, gone at the end; /tmp itself isn't writable");
+    } else {
+      page_.row(inside_.home_inside, "private home, gone at the end");
+      page_.row("/tmp, /var/tmp, /dev/shm", "private, gone at the end");
+    }
     add_binds(Access::read_write);
   }
 
   void add_readable() {
     page_.title("readable");
     page_.row("/usr, /bin, /lib, /sbin", "built in: the system");
-    page_.row("/etc", "built in, by list: loader, certificates, time zone, names; users and hosts are made up");
-    page_.row("/proc", "built in: its own processes, kernel settings covered");
-    page_.row("/dev", "built in: null, zero, full, random, urandom, tty, terminals of its own");
+    const char* made_up = on_host() ? "; users and hosts are this machine's" : "; users and hosts are made up";
+    page_.row("/etc", std::string("built in, by list: loader, certificates, time zone, names") + made_up);
+    page_.row("/proc", on_host() ? "this machine's, with all processes" : "its own processes, kernel settings covered");
+    page_.row("/dev", on_host() ? "this machine's null, zero, full, random, urandom, tty"
+                                : "built in: null, zero, full, random, urandom, tty, terminals of its own");
     add_binds(Access::read_only);
   }
 
@@ -106,6 +114,13 @@ class Explanation {
   }
 
   void add_refused() {
+    if (on_host()) {
+      page_.title("asked to be hidden or protected, and isn't in this tier");
+      for (Cover::Kind kind : {Cover::Kind::protect, Cover::Kind::link, Cover::Kind::hide}) add_covers(kind);
+      page_.title("refused");
+      page_.row("everything else", "other files can't be opened; that they are there can be seen");
+      return;
+    }
     page_.title("readable, but never changed");
     add_covers(Cover::Kind::protect);
     add_covers(Cover::Kind::link);
@@ -158,9 +173,8 @@ class Explanation {
 
   void add_filter() {
     page_.title("system calls refused, by group (oncelatch why NAME tells of one)");
-    const sandbox::FilterVariant variant{.ptrace = inside_.allow_ptrace,
-                                         .landlock_tier = facts_.tier() == sandbox::Tier::landlock,
-                                         .host_network = inside_.network == Network::ports};
+    const sandbox::FilterVariant variant{
+        .ptrace = inside_.allow_ptrace, .landlock_tier = on_host(), .host_network = inside_.network == Network::ports};
     for (const sandbox::SyscallGroup& group : sandbox::syscall_groups(variant))
       if (!group.rules.empty()) page_.row(group.name, group.help);
   }
@@ -197,9 +211,12 @@ class Explanation {
 }  // namespace
 
 int explain_exec(const ExecOptions& options, const std::vector<std::string>& environment) {
-  Result<ExecPlan> plan = make_exec_plan(options, environment);
-  if (!plan) return report_error(plan.error());
   sandbox::HostFacts facts = sandbox::probe_host();
+  const bool on_host = facts.tier() == sandbox::Tier::landlock;
+  using sandbox::IdentityChoice;
+  Result<ExecPlan> plan =
+      make_exec_plan(options, environment, on_host ? IdentityChoice::on_host : IdentityChoice::proven);
+  if (!plan) return report_error(plan.error());
   if (!print_page(Explanation(options, *plan, facts, environment).text())) return kExitLauncher;
   std::fflush(stdout);
   for (const std::string& note : plan->notes) tell("note: " + note);

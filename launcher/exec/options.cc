@@ -71,7 +71,10 @@ Complaint take_toolchains(ExecOptions& options, const std::string& value) {
   return {};
 }
 
+constexpr const char* kBothLoopbacks = "with --net ports: the loopback is the host's already";
+
 Complaint take_ports(ExecOptions& options, const std::string& list) {
+  if (options.allow_loopback) return kBothLoopbacks;
   options.network = sandbox::Network::ports;
   options.ports.clear();
   for (const std::string& part : split(list, ',')) {
@@ -103,7 +106,8 @@ Complaint take_allow(ExecOptions& options, const std::string& value) {
     return {};
   }
   if (value != "loopback") return "write ptrace or loopback";
-  if (options.network == sandbox::Network::ports) return "with --net ports: the loopback is the host's already";
+  if (options.network == sandbox::Network::ports) return kBothLoopbacks;
+  options.allow_loopback = true;
   options.network = sandbox::Network::loopback;
   return {};
 }

@@ -1,7 +1,6 @@
 #include "launcher/exec/plan.h"
 
 #include <sys/stat.h>
-#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -236,11 +235,11 @@ class PlanMaker {
     limits.open_files = options_.open_files.value_or(limits.open_files);
     limits.file_size = options_.file_size.value_or(limits.file_size);
     limits.temporary_bytes = options_.temporary_bytes.value_or(limits.temporary_bytes);
-    struct sysinfo machine {};
-    if (::sysinfo(&machine) != 0)
-      return fail_errno("command line", "--limit memory", errno, "give it as --limit memory=NUMBER", "sysinfo");
-    std::uint64_t all = std::uint64_t{machine.totalram} * machine.mem_unit;
-    limits.memory = options_.memory.value_or(all / 100 * plan_.profile.memory_percent);
+    limits.memory = options_.memory.value_or(memory_share(plan_.profile.memory_percent));
+    if (limits.memory == 0)
+      return fail("command line", "--limit memory", "the size of this machine's memory isn't known",
+                  "give it as --limit memory=NUMBER");
+    limits.memory_required = options_.memory.has_value();
     // Entering a group takes the kernel milliseconds; without one the first process inside counts.
     limits.control_groups = options_.memory.has_value() || plan_.profile.control_groups;
     plan_.seconds = options_.seconds.value_or(plan_.profile.seconds);

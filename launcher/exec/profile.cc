@@ -1,5 +1,7 @@
 #include "launcher/exec/profile.h"
 
+#include <sys/sysinfo.h>
+
 namespace oncelatch::launcher {
 
 namespace {
@@ -13,6 +15,12 @@ constexpr ExecProfile kProfiles[] = {
 };
 
 }  // namespace
+
+std::uint64_t memory_share(std::uint64_t percent) {
+  struct sysinfo machine {};
+  if (::sysinfo(&machine) != 0) return 0;
+  return std::uint64_t{machine.totalram} * machine.mem_unit / 100 * percent;
+}
 
 const ExecProfile* find_profile(std::string_view name) {
   for (const ExecProfile& profile : kProfiles)

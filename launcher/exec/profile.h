@@ -25,6 +25,8 @@ struct ExecProfile {
   std::uint64_t memory_percent = 75;  // of the machine's memory
 };
 
+// That part of this machine's memory, in bytes; 0 where the machine doesn't say.
+[[nodiscard]] std::uint64_t memory_share(std::uint64_t percent);
 [[nodiscard]] const ExecProfile* find_profile(std::string_view name);
 [[nodiscard]] std::vector<std::string_view> profile_names();
 

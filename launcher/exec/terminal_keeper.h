@@ -43,7 +43,7 @@ class TerminalKeeper {
   bool taken_ = false;
   bool raw_ = false;
   bool waited_ = false;  // for the foreground
-  Fd alive_;  // the child restores when this end closes without a word
+  Fd alive_;             // the child restores when this end closes without a word
   pid_t child_ = -1;
 };
 

@@ -281,7 +281,7 @@ TEST(Process, DiesWithItsParent) {
   ASSERT_GE(helper, 0);
   if (helper == 0) {
     Spawn spawn = shell("echo ready >&3; exec sleep 60");
-    spawn.die_with_parent = true;
+    spawn.death_signal = SIGKILL;
     spawn.keep[3] = ends.write.get();
     Result<Process> child = start(spawn);
     if (child) child->detach();

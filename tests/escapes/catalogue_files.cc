@@ -5,7 +5,10 @@ namespace oncelatch::escapes {
 
 std::vector<Case> file_cases() {
   return {
-      {.id = "E002", .technique = "swap a component for a link during set-up", .procedure = swap_component},
+      {.id = "E002",
+       .technique = "swap a component for a link during set-up",
+       .flags = "swap",
+       .procedure = swap_component},
       {.id = "E008",
        .technique = "undo mounts, keep capabilities",
        .attempts = {{"capability"},

@@ -117,6 +117,29 @@ TEST(Attach, TheServerCantMakeTheClientRunAnything) {
   EXPECT_TRUE(seat.is_as_before());
 }
 
+// Its client doesn't stay on the terminal without it; the session goes on.
+TEST(Attach, WhoeverIsKilledGivesTheTerminalBack) {
+  for (int number : {SIGKILL, SIGTERM}) {
+    Scratch scratch;
+    scratch.scenario(one_prompt("touch later"));
+    Terminal first(scratch.spawn(scratch.run_arguments()));
+    ASSERT_TRUE(first.shows("requires approval")) << first.screen();
+    first.type("\x1d");
+    first.type("d");
+    EXPECT_EQ(first.wait(), 0) << first.screen();
+    Terminal second(scratch.spawn({"attach"}));
+    ASSERT_TRUE(second.shows("requires approval")) << second.screen();
+    ASSERT_EQ(::kill(second.process().pid(), number), 0);
+    EXPECT_EQ(second.wait(), 128 + number);
+    EXPECT_TRUE(eventually([&] { return second.shows("\x1b[?1049l") || second.is_as_before(); })) << second.screen();
+    EXPECT_TRUE(eventually([&] { return second.is_as_before(); })) << number;
+    Json waiting = scratch.wait_event("waiting_for_permission");
+    EXPECT_EQ(scratch.oncelatch({"approvals", "accept", waiting.value("id", "")}).status.shell_code(), 0);
+    EXPECT_TRUE(eventually([&] { return scratch.exists("repository/later"); })) << "it went on";
+    EXPECT_TRUE(eventually([&] { return scratch.processes_left().empty(); }));
+  }
+}
+
 TEST(Attach, NoSuchSessionIsAClearError) {
   Scratch scratch;
   Output none = scratch.oncelatch({"attach"});

@@ -30,6 +30,26 @@ TEST(ExecRunnerCommands, HalvesOnBothStreamsMeetInOneFilter) {
   EXPECT_EQ(apart.err, "err\n");
 }
 
+// The repository chooses names, and we tell of them.
+TEST(ExecRunnerCommands, OurOwnLinesAreMarked) {
+  Scratch scratch;
+  scratch.write("repository/.git/elsewhere/f", "x");
+  ASSERT_EQ(::symlink("elsewhere", scratch.path("repository/.git/##vso[task.setvariable variable=PATH]evil").c_str()),
+            0);
+  ASSERT_EQ(::symlink("##vso[task.setvariable variable=PATH]evil", scratch.path("repository/.git/hooks").c_str()), 0);
+  for (const char* profile : {"ci", "workstation"}) {
+    Output output = scratch.oncelatch({"exec", "--profile", profile, "--", "true"});
+    EXPECT_EQ(output.status.shell_code(), 0) << output.err;
+    EXPECT_THAT(output.err,
+                ::testing::AllOf(HasSubstr("vso"), HasSubstr("|oncelatch|"), ::testing::Not(HasSubstr("##vso["))));
+  }
+  Output refused = scratch.oncelatch({"exec", "--read", "/nowhere/##vso[task.x]y", "--", "true"});
+  EXPECT_EQ(refused.status.shell_code(), 122);
+  EXPECT_THAT(refused.err, ::testing::AllOf(HasSubstr("|oncelatch|"), ::testing::Not(HasSubstr("##vso["))));
+  Output page = scratch.oncelatch({"exec", "--explain", "--", "true"});
+  EXPECT_THAT(page.out, ::testing::AllOf(HasSubstr("|oncelatch|"), ::testing::Not(HasSubstr("##vso["))));
+}
+
 TEST(ExecRunnerCommands, ATerminalOfTheRunnersIsALogToo) {
   Scratch scratch;
   const std::string command = "stty -opost; printf '\\n::set-env name=PATH::/x\\n'; tty -s && echo terminal";

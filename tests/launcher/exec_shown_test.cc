@@ -68,8 +68,9 @@ TEST_P(ExecShown, WhatCantBeEnforcedIsRefused) {
        {Words{"--deny", "absent"}, Words{"--read", "absent"}, Words{"--write", "absent"}, Words{"--read", "/"},
         Words{"--write", "/usr"}, Words{"--write", "/run"}, Words{"--workspace", "/sys/kernel"},
         Words{"--workspace", "/usr/local/bin"}, Words{"--write", "/var/lib"}, Words{"--read", "/proc"},
-        Words{"--deny", "."}, Words{"--read", ""}, Words{"--deny", "/usr/share/doc"}, Words{"--deny", "/etc/passwd"},
-        Words{"--deny", "/etc"}, Words{"--deny", "/proc/self"}, Words{"--deny", "/"}}) {
+        Words{"--deny", "."}, Words{"--allow", "loopback", "--net", "ports:443"},
+        Words{"--net", "ports:443", "--allow", "loopback"}, Words{"--read", ""}, Words{"--deny", "/usr/share/doc"},
+        Words{"--deny", "/etc/passwd"}, Words{"--deny", "/etc"}, Words{"--deny", "/proc/self"}, Words{"--deny", "/"}}) {
     Output output = run(options, {"echo", "RAN"});
     EXPECT_EQ(output.status.shell_code(), 122) << ::testing::PrintToString(options);
     EXPECT_EQ(output.out, "");

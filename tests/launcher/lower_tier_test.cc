@@ -57,6 +57,38 @@ TEST_P(LowerTier, TheAgentWorksAndWhatIsPromisedHolds) {
   EXPECT_TRUE(scratch.session_directories().empty());
 }
 
+std::vector<std::string> exec_with(const std::vector<std::string>& options, const std::vector<std::string>& command) {
+  std::vector<std::string> all = {"exec"};
+  all.insert(all.end(), kLosses.begin(), kLosses.end());
+  all.insert(all.end(), options.begin(), options.end());
+  all.emplace_back("--");
+  all.insert(all.end(), command.begin(), command.end());
+  return all;
+}
+
+// What nothing counts there isn't promised.
+TEST_P(LowerTier, AMemoryLimitThatWasNamedIsRefused) {
+  Scratch scratch(GetParam());
+  Output refused = scratch.oncelatch_behind(kFront, exec_with({"--limit", "memory=256M"}, {"echo", "RAN"}));
+  if (refused.status.shell_code() == 0) return;  // a control group counts
+  EXPECT_EQ(refused.status.shell_code(), 121) << refused.err;
+  EXPECT_EQ(refused.out, "");
+  EXPECT_NE(refused.err.find("memory limit"), std::string::npos) << refused.err;
+  EXPECT_EQ(scratch.oncelatch_behind(kFront, exec_with({}, {"echo", "RAN"})).out, "RAN\n");
+}
+
+// --explain says what is so: where HOME is, and that nothing is hidden.
+TEST_P(LowerTier, ExplainTellsOfThisTier) {
+  Scratch scratch(GetParam());
+  scratch.write("repository/secret", "x", 0644);
+  Output page = scratch.oncelatch_behind(kFront, exec_with({"--explain", "--deny", "secret"}, {"true"}));
+  EXPECT_EQ(page.status.shell_code(), 0) << page.err;
+  for (const char* text : {"$HOME, $TMPDIR", "/tmp itself", "isn't writable", "this machine's, with all processes",
+                           "asked to be hidden or protected, and isn't", "repository/secret"})
+    EXPECT_NE(page.out.find(text), std::string::npos) << text << page.out;
+  EXPECT_EQ(page.out.find("users and hosts are made up"), std::string::npos) << page.out;
+}
+
 INSTANTIATE_TEST_SUITE_P(Users, LowerTier, ::testing::ValuesIn(users()), ::testing::PrintToStringParamName());
 
 }  // namespace

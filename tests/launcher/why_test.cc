@@ -190,6 +190,18 @@ TEST_P(Why, SystemCalls) {
   ask({"read"}, 0);
 }
 
+TEST_P(Why, AnAnswerThatIsNotTakenIsAFailure) {
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"why", "."},
+                                                {"exec", "--explain", "--", "true"},
+                                                {"doctor"},
+                                                {"why", "--help"},
+                                                {"exec", "--help"}}) {
+    Output output = scratch.oncelatch_behind({"/bin/sh", "-c", "exec \"$@\" > /dev/full", "sh"}, words);
+    EXPECT_EQ(output.status.shell_code(), 125) << ::testing::PrintToString(words) << output.err;
+    EXPECT_THAT(output.err, AllOf(HasSubstr("No space left"), HasSubstr("try:"))) << ::testing::PrintToString(words);
+  }
+}
+
 TEST_P(Why, QuestionsWithoutSense) {
   for (const std::vector<std::string>& words : {std::vector<std::string>{},
                                                 {"a", "b"},
