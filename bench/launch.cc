@@ -26,7 +26,7 @@ struct Attempt {
 };
 
 constexpr Attempt kAttempts[] = {
-    {"write=/usr/.oncelatch-bench", "write into /usr"},
+    {"append=/usr/bin/true", "open /usr/bin/true for writing"},
     {"read=/etc/shadow", "read /etc/shadow"},
     {"foreign-process", "see another process"},
     {"read=/proc/1/environ", "read the first process's environment"},

@@ -19,6 +19,7 @@
 #include "launcher/attached_client.h"
 #include "launcher/channel.h"
 #include "launcher/errors.h"
+#include "launcher/exec/workspace.h"
 #include "launcher/exit_codes.h"
 #include "launcher/messages.h"
 #include "launcher/plan.h"
@@ -59,6 +60,7 @@ Status check_guarantees(const LaunchConfig& config, const sandbox::HostFacts& fa
   for (const sandbox::Loss& loss : sandbox::losses(given, required, accepted))
     tell(fmt::format("accepted loss {}: {}", loss.name, loss.gives_up));
   if (!config.identity.loss.empty()) tell("note: " + config.identity.loss);
+  if (std::string note = note_on_settings(config.workspace); !note.empty()) tell("note: " + note);
   return {};
 }
 

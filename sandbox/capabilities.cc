@@ -1,5 +1,6 @@
 // capabilities(7): every set empty, and no way back.
 #include <linux/capability.h>
+#include <linux/keyctl.h>
 #include <linux/prctl.h>
 #include <linux/securebits.h>
 
@@ -50,6 +51,15 @@ Outcome forbid_new_privileges(Context&) {
   if (long rc = sys::call(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); rc < 0)
     return failed(rc, "PR_SET_NO_NEW_PRIVS");
   return {};
+}
+
+// A new, empty session key ring (keyctl(2)), beside the filter that refuses every call about keys. A container's own
+// filter may refuse it, a kernel may have no keys, and the user's quota of them may be used up: then the filter is
+// alone.
+Outcome leave_key_ring(Context&) {
+  const long rc = sys::call(__NR_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr);
+  const bool cannot = rc == -ENOSYS || rc == -EPERM || rc == -EDQUOT;
+  return rc < 0 && !cannot ? failed(rc, "KEYCTL_JOIN_SESSION_KEYRING") : Outcome();
 }
 
 }  // namespace oncelatch::sandbox

@@ -47,6 +47,7 @@ Outcome drop_capabilities(Context& context);
 Outcome empty_capability_sets();  // without the bounding set, which needs a capability itself
 Outcome drop_capabilities_on_host(Context& context);
 Outcome forbid_new_privileges(Context& context);
+Outcome leave_key_ring(Context& context);
 // landlock.cc, seccomp.cc
 Outcome restrict_self(Context& context);
 Outcome restrict_on_host(Context& context);

@@ -1,7 +1,7 @@
 // What the filter of a plan says of one system call, answered in user space from the very program that is loaded.
 //
 //   std::optional<CallAnswer> answer = ask_filter("ptrace", {.ptrace = false});
-//   // answer->always: refused whatever the arguments; answer->rules: the groups that know it
+//   // answer->always_refused(): whatever the arguments; answer->rules: the groups that know it
 //
 // Ownership: values. Threads: any. Failure: nullopt for a name that this architecture doesn't have. After fork:
 // allocates. Part of the light program.

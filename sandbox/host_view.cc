@@ -24,11 +24,6 @@ std::string real_path(const char* path) {
   return ::realpath(path, name.data()) != nullptr ? name.data() : "";
 }
 
-Rights rights_of(const Bind& bind) {
-  if (bind.access == Access::read_only) return bind.executable ? Rights::read_execute : Rights::read;
-  return bind.executable ? Rights::read_write_execute : Rights::read_write;
-}
-
 // RLIMIT_NPROC counts every task of the user, so what runs already is added: all tasks of the machine, from the fourth
 // word of /proc/loadavg ("2/345").
 std::uint64_t tasks_now() {

@@ -170,10 +170,6 @@ long map_owner(const WirePlan& plan, OwnerMapping& mapping, int tree, const Entr
   return 0;
 }
 
-bool is_cover(const Entry& entry) {
-  return entry.kind == EntryKind::pin || entry.kind == EntryKind::protect || entry.kind == EntryKind::hide;
-}
-
 }  // namespace
 
 // With the launcher's rights where it is root; an unprivileged launcher can't, and its sources are opened again by name
@@ -227,7 +223,7 @@ Outcome freeze_root(Context& context) {
 Outcome cover_workspace(Context& context) {
   for (std::uint32_t i = 0; i < context.plan->entry_count; ++i) {
     const Entry& entry = context.plan->entries[i];
-    if (!is_cover(entry)) continue;
+    if (!is_cover(entry.kind)) continue;
     if (Outcome outcome = cover(entry); outcome.error != 0) return outcome;
   }
   return {};

@@ -8,6 +8,7 @@
 #include <linux/sockios.h>
 
 #include "sandbox/enforce.h"
+#include "sandbox/signals.h"
 #include "sandbox/small_text.h"
 #include "sandbox/test_hook.h"
 
@@ -15,8 +16,6 @@ namespace oncelatch::sandbox {
 
 namespace {
 
-constexpr int kSignalChild = 17;
-constexpr int kSignalKill = 9;
 constexpr char kHostName[] = "oncelatch";
 
 }  // namespace
@@ -35,7 +34,7 @@ Outcome become_confined_user(Context& context) {
   if (sys::call(__NR_geteuid) != static_cast<long>(plan.uid)) return failed(-EPERM, "uid of the plan");
   if (sys::call(__NR_getegid) != static_cast<long>(plan.gid)) return failed(-EPERM, "gid of the plan");
   // A change of user clears both.
-  if (long rc = sys::call(__NR_prctl, PR_SET_PDEATHSIG, kSignalKill); rc < 0) return failed(rc, "PR_SET_PDEATHSIG");
+  if (long rc = sys::call(__NR_prctl, PR_SET_PDEATHSIG, kSigkill); rc < 0) return failed(rc, "PR_SET_PDEATHSIG");
   if (long rc = sys::call(__NR_prctl, PR_SET_DUMPABLE, 1); rc < 0) return failed(rc, "PR_SET_DUMPABLE");
   return {};
 }
@@ -49,13 +48,13 @@ Outcome make_namespaces(Context& context) {
   if (!has(*context.plan, kPlanHostNetwork)) flags |= CLONE_NEWNET;
   clone_args arguments{};
   arguments.flags = (flags & ~without_namespaces_by_test(context)) | CLONE_PIDFD;
-  arguments.exit_signal = kSignalChild;
+  arguments.exit_signal = kSigchld;
   arguments.pidfd = reinterpret_cast<std::uint64_t>(&context.inside_pidfd);
   long child = sys::call(__NR_clone3, &arguments, sizeof arguments);
   if (child < 0) return failed(child, "clone3");
   context.inside_pid = static_cast<int>(child);
   if (child != 0) return {};
-  if (long rc = sys::call(__NR_prctl, PR_SET_PDEATHSIG, kSignalKill); rc < 0) return failed(rc, "PR_SET_PDEATHSIG");
+  if (long rc = sys::call(__NR_prctl, PR_SET_PDEATHSIG, kSigkill); rc < 0) return failed(rc, "PR_SET_PDEATHSIG");
   return {};
 }
 

@@ -98,6 +98,11 @@ Status check_plan(const SandboxPlan& plan) {
   return check_numbers(plan);
 }
 
+Rights rights_of(const Bind& bind) {
+  if (bind.access == Access::read_only) return bind.executable ? Rights::read_execute : Rights::read;
+  return bind.executable ? Rights::read_write_execute : Rights::read_write;
+}
+
 Status check_still_there(const Bind& bind, const Source& opened) {
   if (opened.real_path == bind.source) return {};
   return fail_errno("sandbox", bind.source, ESTALE, "give its real path; start again if it is that",

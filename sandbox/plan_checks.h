@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "sandbox/plan.h"
+#include "sandbox/plan_wire.h"
 #include "sandbox/sources.h"
 
 namespace oncelatch::sandbox {
@@ -20,6 +21,9 @@ namespace oncelatch::sandbox {
 // Strings, paths and numbers; nothing of the file system is looked at.
 [[nodiscard]] Status check_plan(const SandboxPlan& plan);
 [[nodiscard]] bool clean(const std::string& path);
+
+// What may be done below a bind.
+[[nodiscard]] Rights rights_of(const Bind& bind);
 
 // What was planned and what was opened are one: else somebody put a link in the way meanwhile.
 [[nodiscard]] Status check_still_there(const Bind& bind, const Source& opened);

@@ -31,6 +31,10 @@ enum class EntryKind : std::uint8_t {
 inline constexpr unsigned kEntryKinds = 8;
 
 // What Landlock grants beneath the entry's target.
+constexpr bool is_cover(EntryKind kind) {
+  return kind == EntryKind::pin || kind == EntryKind::protect || kind == EntryKind::hide;
+}
+
 enum class Rights : std::uint8_t { none, list, read, read_execute, read_write, read_write_execute };
 inline constexpr unsigned kRightsKinds = 6;
 
@@ -93,7 +97,7 @@ struct WirePlan {
   std::uint64_t memory = 0;         // bytes of all processes, enforced by the first process inside; 0: not by it
   Text working_directory;
   Text program;            // path inside
-  Text planted_directory;  // outside the view: "file" (a secret), "socket"
+  Text planted_directory;  // outside the view: "secret" (a file), "socket"
   Text planted_abstract;   // abstract socket name, without the leading NUL
   std::uint32_t port_count = 0;
   std::uint16_t ports[kMostPorts] = {};

@@ -1,7 +1,7 @@
 // Opening what a plan binds: once, by descriptor, without following a link in the last component.
 //
 //   Sources sources;
-//   std::int32_t index = TRY(sources.open_path("/opt/tool", OpenWhat::any));
+//   Source tool = TRY(sources.open_path("/opt/tool"));
 //
 // Ownership: owns the descriptors. Threads: one. Failure: Error naming the path. After fork: allocates.
 #pragma once

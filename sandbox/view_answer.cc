@@ -20,10 +20,6 @@ constexpr unsigned kReadBit = 4;
 constexpr unsigned kWriteBit = 2;
 constexpr unsigned kSearchBit = 1;
 
-bool is_cover(const ViewEntry& entry) {
-  return entry.kind == EntryKind::hide || entry.kind == EntryKind::protect || entry.kind == EntryKind::pin;
-}
-
 // Made by the exec path itself (sandbox/devices.cc, sandbox/proc.cc).
 bool built_in(const std::string& path) {
   return lies_within(path, "/dev") || lies_within(path, "/proc");
@@ -70,7 +66,7 @@ Result<ViewAnswers> ViewAnswers::of(const SandboxPlan& plan, int landlock_abi) {
 }
 
 std::string ViewAnswers::host_of(const ViewEntry& entry) const {
-  if (is_cover(entry)) return entry.target;
+  if (is_cover(entry.kind)) return entry.target;
   if (entry.kind != EntryKind::bind) return {};
   if (!entry.text.empty()) return entry.text;
   for (const Bind& bind : plan_->binds)
@@ -83,7 +79,7 @@ ViewAnswers::Step ViewAnswers::at(const std::string& path) const {
   Step step;
   for (const ViewEntry& entry : entries_) {
     if (!lies_within(path, entry.target)) continue;
-    if (!is_cover(entry)) {
+    if (!is_cover(entry.kind)) {
       if (step.entry == nullptr || entry.target.size() >= step.entry->target.size()) step.entry = &entry;
     } else if (entry.kind != EntryKind::pin) {
       if (step.cover == nullptr || entry.target.size() >= step.cover->target.size()) step.cover = &entry;
@@ -134,7 +130,7 @@ std::uint64_t ViewAnswers::rights_at(const std::string& path) const {
   for (const landlock::FixedRule& rule : landlock::kFixedRules)
     if (lies_within(path, rule.path)) rights |= rule.rights;
   for (const ViewEntry& entry : entries_) {
-    if (is_cover(entry) || !lies_within(path, entry.target)) continue;
+    if (is_cover(entry.kind) || !lies_within(path, entry.target)) continue;
     std::uint64_t given = landlock::kRightsTable[static_cast<unsigned>(entry.rights)];
     rights |= (entry.flags & kIsDirectory) != 0 ? given : given & landlock::kFileOnly;
   }

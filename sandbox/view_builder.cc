@@ -64,11 +64,6 @@ bool maps_owner(const SandboxPlan& plan, const Source& source, bool read_only) {
   return plan.idmapped && !system;
 }
 
-Rights rights_of(const Bind& bind) {
-  if (bind.access == Access::read_only) return bind.executable ? Rights::read_execute : Rights::read;
-  return bind.executable ? Rights::read_write_execute : Rights::read_write;
-}
-
 }  // namespace
 
 Status ViewBuilder::build() {

@@ -305,6 +305,8 @@ class PlanMaker {
   }
 
   void add_notes() {
+    if (std::string note = note_on_settings(plan_.workspace.path); !note.empty())
+      plan_.notes.push_back(std::move(note));
     if (plan_.workspace.is_link)
       plan_.notes.push_back("the workspace is a link, and leads to " + shown(plan_.workspace.path));
     if (!plan_.workspace.enclosing_repository.empty())

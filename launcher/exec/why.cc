@@ -159,8 +159,8 @@ bool WhyRow::disagrees() const {
 int why_command(const std::vector<std::string>& arguments, const std::vector<std::string>& environment) {
   Result<ExecOptions> options = parse_exec_options(arguments);
   if (!options && options.error().object == "exec")
-    return report_error(fail("command line", "why", "no object: a path, a socket or a system call",
-                             "oncelatch why --help").value());
+    return report_error(
+        fail("command line", "why", "no object: a path, a socket or a system call", "oncelatch why --help").value());
   if (!options) return report_error(options.error());
   if (options->help) return print_page(why_help()) ? 0 : kExitLauncher;
   Result<int> code = ask(std::move(*options), environment);

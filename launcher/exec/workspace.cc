@@ -106,6 +106,12 @@ std::vector<std::pair<std::string, std::string>> links_along(const std::string& 
   return links;
 }
 
+std::string note_on_settings(const std::string& workspace) {
+  const std::string file = workspace + "/.oncelatch.yaml";
+  if (!exists(file)) return {};
+  return shown(file) + " isn't read: what holds here comes from you, not from the repository";
+}
+
 Result<Workspace> find_workspace(const std::string& given, const std::string& home) {
   std::string spelled = given.empty() ? "." : given;
   std::string real = real_path(spelled);

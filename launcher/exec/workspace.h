@@ -24,6 +24,9 @@ struct Workspace {
 // `given` empty: the current directory. `home`: real path of the caller's, empty when unknown.
 [[nodiscard]] Result<Workspace> find_workspace(const std::string& given, const std::string& home);
 
+// A note where the repository has settings for us, which nobody reads; else empty.
+[[nodiscard]] std::string note_on_settings(const std::string& workspace);
+
 // Real path of $HOME or of the account's home; empty when there is none.
 [[nodiscard]] std::string find_home(const std::vector<std::string>& environment);
 // Empty when the path doesn't exist.

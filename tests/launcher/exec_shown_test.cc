@@ -60,6 +60,39 @@ TEST_P(ExecShown, DenyTakesBackWhatIsShown) {
   EXPECT_EQ(shell("echo works", {"--deny", "/run", "--deny", "/home"}).out, "works\n") << "not shown anyway";
 }
 
+// What toolchains are shown for, and not what lies beside it.
+TEST_P(ExecShown, ToolchainsShowNoCredentials) {
+  for (const char* name : {"home/.local/bin/tool", "home/.local/share/uv/tools/x/f", "home/.cargo/bin/tool"})
+    scratch.write(name, "tool", 0755);
+  for (const char* name : {"home/.local/share/uv/credentials/credentials.toml", "home/.cargo/credentials.toml",
+                           "home/.npmrc", "home/.ghcup/config.yaml"})
+    scratch.write(name, "secret", 0644);
+  make_directory("home/.ghcup/bin");
+  Output output =
+      shell("cd " + path("home") +
+            "; cat .local/bin/tool .local/share/uv/tools/x/f .cargo/bin/tool; cat "
+            ".local/share/uv/credentials/credentials.toml .cargo/credentials.toml .npmrc .ghcup/config.yaml");
+  EXPECT_EQ(output.out, "tooltooltool") << output.err;
+}
+
+// E089
+TEST_P(ExecShown, TheRepositorysSettingsAreNotReadAndThatIsSaid) {
+  scratch.write("repository/.oncelatch.yaml", "sandbox: {enabled: false}\nextends: none\nnetwork: ports\n", 0644);
+  Output output = shell("cat " + path("home/secret") + "; grep -c . /proc/net/dev", {});
+  EXPECT_THAT(output.err, AllOf(HasSubstr(".oncelatch.yaml isn't read"), HasSubstr("No such file")));
+  ::unlink(path("repository/.oncelatch.yaml").c_str());
+  EXPECT_EQ(run({}, {"true"}).err, "");
+}
+
+// The last name of the way to it may have been planted.
+TEST_P(ExecShown, AWorkspaceThatIsALinkIsTold) {
+  make_directory("elsewhere");
+  ASSERT_EQ(::symlink("../elsewhere", path("repository/app").c_str()), 0);
+  Output output = run({"--workspace", path("repository/app")}, {"pwd"});
+  EXPECT_EQ(output.status.shell_code(), 0) << output.err;
+  EXPECT_THAT(output.err, HasSubstr("the workspace is a link, and leads to " + path("elsewhere")));
+}
+
 TEST_P(ExecShown, WhatCantBeEnforcedIsRefused) {
   Output pattern = run({"--deny", "*.pem"}, {"echo", "RAN"});
   EXPECT_EQ(pattern.status.shell_code(), 122);

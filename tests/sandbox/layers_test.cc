@@ -1,6 +1,7 @@
 // Each layer left out in turn, by the test-only build of oncelatch-exec: the self-test refuses and names it; told to go
 // on all the same, the attempt still fails by the other layer.
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -60,6 +61,7 @@ std::vector<LayerRow> layers() {
         {"vm-read=1", {"EPERM"}},
         {"tiocsti", {"EIO", "EPERM", "ENOTTY"}},
         {"mknod-block=/tmp/d", {"EPERM", "EACCES"}},
+        {"find-key=oncelatch-layers", {"ENOKEY"}},  // E064: a session key ring of its own
         {"read={outside}/secret", {"ENOENT"}}}},
       {"capabilities",
        {{"mount=/tmp", kByFilter},
@@ -155,6 +157,8 @@ TEST_P(Layers, TheOtherStillRefuses) {
   Bystander bystander(lab.uid());
   Place place(lab.uid());
   Target target{lab, bystander, place};
+  constexpr int kSessionKeyring = -3;
+  ASSERT_GT(::syscall(SYS_add_key, "user", "oncelatch-layers", "x", 1, kSessionKeyring), 0);
   for (const LayerRow& layer : layers()) {
     Words program = {lab.probe()};
     for (const Still& still : layer.attempts) program.push_back(fill(still.attempt, target));
