@@ -30,12 +30,18 @@ constexpr Link kLinks[] = {
     {"/proc/self/fd/1", "dev/stdout"}, {"/proc/self/fd/2", "dev/stderr"},
 };
 
-// Read-only: a device is written all the same, but its mode, owner and times are the host's, and kernel user 0 would
-// change them for the whole machine.
 long bind_node(const Node& node) {
   if (long rc = make_mount_point(node.inside); rc < 0) return rc;
-  if (long rc = sys::call(__NR_mount, node.host, node.inside, nullptr, MS_BIND, nullptr); rc < 0) return rc;
-  return set_attributes(node.inside, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+  return sys::call(__NR_mount, node.host, node.inside, nullptr, MS_BIND, nullptr);
+}
+
+// A node's mode, owner and times are the host's: kernel user 0 would change them for the whole machine. A device is
+// written on a read-only mount all the same.
+long keep_from_owner() {
+  for (const Node& node : kNodes)
+    if (long rc = set_attributes(node.inside, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC); rc < 0)
+      return rc;
+  return 0;
 }
 
 // For the same reason a standard stream that is the host's /dev/null becomes this one.
@@ -67,7 +73,9 @@ Outcome make_devices(Context& context) {
     long rc = bind_node(node);
     if (rc < 0) return failed(rc, node.host);
   }
-  if (long rc = replace_null_streams(); rc < 0) return failed(rc, "/dev/null");
+  const bool owner = context.plan->uid == 0;
+  if (long rc = owner ? keep_from_owner() : 0; rc < 0) return failed(rc, "read-only nodes");
+  if (long rc = owner ? replace_null_streams() : 0; rc < 0) return failed(rc, "/dev/null");
   for (const Link& link : kLinks) {
     long rc = sys::call(__NR_symlinkat, link.target, AT_FDCWD, link.name);
     if (rc < 0) return failed(rc, link.name);

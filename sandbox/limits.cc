@@ -29,6 +29,7 @@ long limit(int resource, std::uint64_t most) {
   Limit64 now{};
   if (long rc = sys::call(__NR_prlimit64, 0, resource, nullptr, &now); rc < 0) return rc;
   const Limit64 wanted{smaller(now.soft, most), smaller(now.hard, most)};
+  if (wanted.soft == now.soft && wanted.hard == now.hard) return 0;
   return sys::call(__NR_prlimit64, 0, resource, &wanted, nullptr);
 }
 
@@ -65,9 +66,12 @@ Outcome offer_to_oom_killer(Context&) {
 Outcome limit_namespaces(Context& context) {
   Outcome none = write_file("proc/sys/user/max_user_namespaces", "0");
   if (none.error != 0) return none;
-  Outcome watches = halve("proc/sys/fs/inotify/max_user_watches", "proc/sys/user/max_inotify_watches");
+  const bool shares = context.plan->uid == context.plan->shown_uid;  // a kernel user of its own counts for itself
+  Outcome watches =
+      !shares ? Outcome() : halve("proc/sys/fs/inotify/max_user_watches", "proc/sys/user/max_inotify_watches");
   if (watches.error != 0) return watches;
-  Outcome instances = halve("proc/sys/fs/inotify/max_user_instances", "proc/sys/user/max_inotify_instances");
+  Outcome instances =
+      !shares ? Outcome() : halve("proc/sys/fs/inotify/max_user_instances", "proc/sys/user/max_inotify_instances");
   if (instances.error != 0) return instances;
   if (context.plan->pid_max == 0) return {};
   SmallText number;

@@ -21,7 +21,6 @@ namespace oncelatch::launcher {
 namespace {
 
 constexpr const char* kHomeInside = "/home/agent";
-constexpr const char* kSystemPath[] = {"/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin"};
 // What of a repository's git directory would run on the host later.
 constexpr const char* kGitProtected[] = {"hooks", "config", "info", "modules", "config.worktree"};
 
@@ -261,7 +260,7 @@ class PlanMaker {
   }
 
   Status choose_environment() {
-    for (const char* directory : kSystemPath) path_.emplace_back(directory);
+    for (std::string_view directory : kSystemPath) path_.emplace_back(directory);
     std::string joined;
     for (const std::string& directory : path_) joined += (joined.empty() ? "" : ":") + directory;
     bool ci = plan_.profile.runner_commands;
@@ -335,6 +334,7 @@ class PlanMaker {
 
 Result<ExecPlan> make_exec_plan(const ExecOptions& options, const std::vector<std::string>& environment,
                                 sandbox::IdentityChoice choice) {
+  const PathMemory memory;
   return PlanMaker(options, environment, choice).make();
 }
 

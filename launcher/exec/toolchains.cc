@@ -43,6 +43,10 @@ const std::vector<ToolchainRow>& rows() {
   return table;
 }
 
+bool is_system_path(std::string_view directory) {
+  return std::find(std::begin(kSystemPath), std::end(kSystemPath), directory) != std::end(kSystemPath);
+}
+
 bool is_directory(const std::string& path) {
   return ::access((path + "/.").c_str(), X_OK) == 0;
 }
@@ -72,10 +76,12 @@ class Finder {
   void keep_path(const std::string& caller_path) {
     for (std::size_t start = 0; start <= caller_path.size();) {
       std::size_t end = std::min(caller_path.find(':', start), caller_path.size());
-      std::string real = real_path(caller_path.substr(start, end - start));
-      bool absolute = caller_path[start] == '/';
+      const std::string directory = caller_path.substr(start, end - start);
       start = end + 1;
-      if (!absolute || real.empty()) continue;
+      if (directory.empty() || directory[0] != '/' || is_system_path(directory))
+        continue;  // the system's come first anyway
+      const std::string real = real_path(directory);
+      if (real.empty()) continue;
       if (real.rfind("/opt/", 0) == 0) show(real.substr(0, real.find('/', 5)));
       auto holds = [&](const std::string& shown) { return is_or_contains(shown, real); };
       if (std::any_of(view_.directories.begin(), view_.directories.end(), holds)) add_path(real);

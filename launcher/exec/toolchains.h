@@ -14,6 +14,10 @@
 
 namespace oncelatch::launcher {
 
+// What the system has of PATH, in its order.
+inline constexpr std::string_view kSystemPath[] = {"/usr/local/bin",  "/usr/bin",  "/bin",
+                                                   "/usr/local/sbin", "/usr/sbin", "/sbin"};
+
 struct ToolchainView {
   std::vector<std::string> directories;  // real paths, to be shown read-only
   std::vector<std::string> path;         // directories for PATH, in order

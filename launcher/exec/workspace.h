@@ -2,7 +2,7 @@
 //
 //   Workspace workspace = TRY(find_workspace("./project/", home));
 //
-// Ownership: values. Threads: any. Failure: Error of stage "workspace"; nothing was made. After fork: allocates. Part
+// Ownership: values. Threads: one. Failure: Error of stage "workspace"; nothing was made. After fork: allocates. Part
 // of the light program.
 #pragma once
 
@@ -26,6 +26,17 @@ struct Workspace {
 
 // A note where the repository has settings for us, which nobody reads; else empty.
 [[nodiscard]] std::string note_on_settings(const std::string& workspace);
+
+// While one lives, real_path() remembers which names are no links: a plan looks at the same few again and again, and
+// what it found is compared with what is opened (sandbox/plan_checks.h). One at a time; not for what outlives its
+// planning.
+class PathMemory {
+ public:
+  PathMemory();
+  PathMemory(const PathMemory&) = delete;
+  PathMemory& operator=(const PathMemory&) = delete;
+  ~PathMemory();
+};
 
 // Real path of $HOME or of the account's home; empty when there is none.
 [[nodiscard]] std::string find_home(const std::vector<std::string>& environment);

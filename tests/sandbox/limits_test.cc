@@ -171,6 +171,7 @@ TEST_P(Limited, WhatTheKernelCountsForTheUser) {
   for (const char* line : {"Max pending signals       4096", "Max msgqueue size         409600",
                            "Max nice priority         0 ", "Max realtime priority     0 "})
     EXPECT_NE(seen.out.find(line), std::string::npos) << line << seen.out;
+  if (GetParam() == Launch::root_mapped) return;  // a kernel user of its own, whose numbers are nobody else's
   std::ifstream file("/proc/sys/fs/inotify/max_user_instances");
   int all = 0;
   ASSERT_TRUE(file >> all);
