@@ -45,7 +45,10 @@ Status Covers::add(const Cover& cover) {
   bool node = !link && !object->directory && !object->regular;
   if (node && cover.kind != Cover::Kind::hide)
     return fail("sandbox", cover.path, "neither a directory nor a regular file", "hide it instead");
-  bool system = cover.kind == Cover::Kind::hide && lies_within(object->real_path, "/usr");
+  // A mount at its own path lies over what the system shows there.
+  const auto held = holder(cover.path);
+  const bool over = held != mounts_.end() && held->first == held->second.real_path;
+  bool system = cover.kind == Cover::Kind::hide && lies_within(object->real_path, "/usr") && !over;
   if (system) return contradiction(cover.path, object->real_path);
   for (const auto& mount : mounts_) TRY(add_spelling(mount, cover, *object));
   return {};

@@ -206,6 +206,7 @@ class PlanMaker {
       return fail_errno("command line", object, errno, "name something that exists; what doesn't can't be covered");
     if (is_or_contains(real, sandbox_.workspace))
       return fail("command line", object, "the workspace lies in it", "name something inside");
+    if (is_or_contains(sandbox_.workspace, real)) return real;  // also one below /usr/src
     std::vector<std::string> system = sandbox::etc_paths(true);
     for (const char* path : {"/usr", "/bin", "/sbin", "/lib", "/lib64", "/dev", "/proc"}) system.emplace_back(path);
     for (const std::string& place : system) {

@@ -288,6 +288,23 @@ TEST(ExecAsLesserRoot, FallsBackWithTheLossNamed) {
   }
 }
 
+// Where images have their work.
+TEST(ExecAsLesserRoot, WorksBelowUsrSrc) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can mount there";
+  Scratch scratch;
+  const std::vector<std::string> front = {
+      "/usr/bin/unshare",
+      "--mount",
+      "/bin/sh",
+      "-c",
+      "mount -t tmpfs tmpfs /usr/src && mkdir /usr/src/app && cd /usr/src/app && echo secret > .env && exec \"$@\"",
+      "sh"};
+  Output output = scratch.oncelatch_behind(
+      front, {"exec", "--deny", ".env", "--", "sh", "-c", "pwd; echo made > new; cat new .env; echo x > ../beside"});
+  EXPECT_EQ(output.out, "/usr/src/app\nmade\n") << output.err;
+  EXPECT_THAT(output.err, HasSubstr("Read-only file system"));
+}
+
 // Kernel user 0 owns what every /dev and /proc of the machine shares.
 TEST(ExecAsLesserRoot, ChangesNoDeviceAndNoKernelFile) {
   if (::geteuid() != 0) GTEST_SKIP() << "this is about root";
