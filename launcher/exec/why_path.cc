@@ -158,8 +158,7 @@ void add_change(WhyAnswer& why, const PathAnswer& answer, const std::string& pat
   const bool in_writable =
       answer.place == Place::workspace || answer.place == Place::temporary ||
       (answer.place == Place::bind && about.plan.sandbox.binds[answer.bind].access == sandbox::Access::read_write);
-  if (answer.exists && (in_writable || !writable))
-    return no_option(why, answer.directory ? "it is a directory" : "its own mode or owner refuses it");
+  if (answer.exists && (in_writable || !writable)) return no_option(why, "its own mode or owner refuses it");
   why.change.push_back((writable ? "--write " : "--read ") + shown(object));
   why.permits.push_back(plain ? extent(there, writable)
                               : "everything below " + shown(object) +
@@ -236,6 +235,10 @@ Result<WhyAnswer> why_path(const PathQuestion& question, const WhyCase& about) {
   const std::string_view asked = asked_of(answer, question.use);
   add_rows(why, answer, probe, asked);
   if (!is_refused(why)) return why;
+  if (asked == "executable" && answer.directory) {
+    no_option(why, "it is a directory");
+    return why;
+  }
   const bool to_write = asked == "writable" || asked == "creatable";
   const bool absent = to_write && !on_host(answer, question.path).exists;
   add_change(why, answer, absent ? parent_of(question.path) : question.path, to_write, about);
