@@ -268,6 +268,34 @@ TEST_P(ExecWorkspace, B041NoDescriptorGoesIn) {
 }
 EXEC_USERS(ExecWorkspace);
 
+// A build whose exec path leaves one layer out: nothing is started, and the report says which one was missing.
+TEST(ExecWeakened, TheReportNamesTheMissingLayer) {
+  Scratch scratch;
+  const std::string place = scratch.path("weakened");
+  fs::create_directory(place);
+  fs::copy_file(program("oncelatch"), place + "/oncelatch");
+  fs::copy_file(std::string(ONCELATCH_BINARY_DIR) + "/tests/sandbox/weakened/oncelatch-exec",
+                place + "/oncelatch-exec");
+  for (const std::string layer :
+       {"seccomp", "landlock", "pid-namespace", "network-namespace", "capabilities", "none"}) {
+    Spawn spawn = scratch.spawn(
+        {"exec", "--env", "ONCELATCH_WEAKEN=" + layer, "--report", scratch.path("report.json"), "--", "echo", "RAN"});
+    spawn.path = place + "/oncelatch";
+    Result<Output> output = run_bounded(std::move(spawn), 65536, std::chrono::seconds(20));
+    ASSERT_TRUE(output);
+    const bool whole = layer == "none";
+    EXPECT_EQ(output->status.shell_code(), whole ? 0 : 125) << layer << output->err;
+    EXPECT_EQ(output->out, whole ? "RAN\n" : "") << layer;
+    const Json report = scratch.report();
+    EXPECT_EQ(report.contains("error"), !whole) << layer;
+    EXPECT_THAT(report.value("error", ""), HasSubstr(whole ? "" : "self-test: " + layer + ": ")) << layer;
+    EXPECT_EQ(report.at("plan_sha256").get<std::string>().size(), 64U);
+    EXPECT_FALSE(report.at("kernel").get<std::string>().empty());
+    EXPECT_GT(report.at("landlock_abi").get<int>(), 0);
+    EXPECT_EQ(report.value("self_test", Json::array()).empty(), !whole) << layer;
+  }
+}
+
 // Root of a container: without some rights, or of a user namespace. A named loss, and the work goes on.
 TEST(ExecAsLesserRoot, FallsBackWithTheLossNamed) {
   if (::geteuid() != 0) GTEST_SKIP() << "this is about root";
