@@ -1,4 +1,4 @@
-// The reader of the plan: bytes that the exec path takes from memory.
+// The readers of the plan and of its beginning: bytes that the exec path takes from memory and from a socket.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -9,6 +9,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace oncelatch::sandbox;
   static const std::unique_ptr<WirePlan> plan = std::make_unique<WirePlan>();
+  if (read_beginning(data, size, *plan) && (plan->flags & ~kPlanKnownFlags) != 0) std::abort();
   if (!read_plan(data, size, *plan)) return 0;
   // What was accepted can be walked, and every path is clean.
   for (const TextList& list : {plan->arguments, plan->environment}) {

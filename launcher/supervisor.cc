@@ -141,8 +141,8 @@ class Supervisor {
 
   Status enter_sandbox() {
     LaunchPlan plan = make_plan(setup_.config, setup_.session.path(), setup_.artifact.path());
-    sandbox::PreparedSandbox prepared = TRY(sandbox::prepare(plan.sandbox, setup_.artifact, setup_.facts));
-    Result<sandbox::Confined> entered = sandbox::enter(std::move(prepared), {.terminal = terminal_->slave()});
+    Result<sandbox::Confined> entered =
+        sandbox::enter(plan.sandbox, setup_.artifact, setup_.facts, {.terminal = terminal_->slave()});
     if (!entered) return explain_refusal(entered.error(), plan.sandbox);
     confined_.emplace(std::move(*entered));
     TRY(log_->append("self_test", self_test_body(confined_->self_test)));

@@ -2,7 +2,7 @@
 // own.
 //
 //   Terminal terminal = TRY(Terminal::open());
-//   enter(prepared, {.terminal = terminal.slave()});
+//   enter(plan, artifact, facts, {.terminal = terminal.slave()});
 //   terminal.connect_pane(std::move(pane_tty));
 //   poll(terminal.poll_fds()...);  terminal.handle_ready();
 //

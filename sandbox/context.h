@@ -31,10 +31,10 @@ struct Context {
   WirePlan* plan = nullptr;
   const unsigned char* message = nullptr;  // the plan's bytes, mapped
   std::size_t message_size = 0;
-  int root = 0;                     // the new root's mount
-  int detached[kMostSources] = {};  // tree of source i while detached_at_start
-  bool detached_at_start = false;   // the sources were taken with the launcher's rights
-  int outer_pid = 0;                // of the process that waits outside, in its own namespace
+  int program = -1;                // the verified file
+  int sources[kMostSources] = {};  // trees or O_PATH descriptors, as the plan has them
+  int root = 0;                    // the new root's mount
+  int outer_pid = 0;               // of the process that waits outside, in its own namespace
   int outer_pidfd = 0;
   int inside_pidfd = 0;  // first process inside, seen from outside
   int inside_pid = 0;

@@ -11,13 +11,11 @@ namespace {
 // In the process the launcher started, on the host.
 constexpr Step kStart[] = {
     {Stage::descriptors, close_unknown_descriptors},
-    {Stage::plan, read_message},
+    {Stage::plan, receive_beginning},
 };
 
 constexpr Step kOutside[] = {
-    {Stage::sources, detach_sources},  // with the launcher's rights: root may open what the confined user can't
-    {Stage::identity, become_confined_user},
-    {Stage::namespaces, make_namespaces},  // returns in both processes
+    {Stage::identity, become_confined_user}, {Stage::namespaces, make_namespaces},  // returns in both processes
 };
 
 // In the first process of the new namespaces. Mounts come before Landlock, which forbids them; capabilities go before
@@ -26,6 +24,7 @@ constexpr Step kInside[] = {
     {Stage::identity_maps, map_identity},
     {Stage::limits, offer_to_oom_killer},  // while its own files in /proc are still its own
     {Stage::non_dumpable, hide_memory},
+    {Stage::plan, receive_plan},  // written by the launcher while the namespaces were made
     {Stage::root, make_root},
     {Stage::skeleton, build_skeleton},  // usr, etc by list, home, workspace, the plan's binds
     {Stage::devices, make_devices},
@@ -58,6 +57,7 @@ constexpr Step kInsideOnHost[] = {
     {Stage::first_process, take_in_orphans},
     {Stage::limits, offer_to_oom_killer},
     {Stage::non_dumpable, hide_memory},
+    {Stage::plan, receive_plan},
     {Stage::working_directory, enter_working_directory},
     {Stage::limits, limit_resources},
     {Stage::capabilities, drop_capabilities_on_host},

@@ -18,7 +18,8 @@ struct Step {
 
 // descriptors.cc
 Outcome close_unknown_descriptors(Context& context);
-Outcome read_message(Context& context);
+Outcome receive_beginning(Context& context);
+Outcome receive_plan(Context& context);
 void forget_message(Context& context);
 // namespaces.cc
 Outcome become_confined_user(Context& context);
@@ -28,7 +29,6 @@ Outcome hide_memory(Context& context);
 Outcome name_host(Context& context);
 Outcome raise_loopback(Context& context);
 // mounts.cc
-Outcome detach_sources(Context& context);
 Outcome make_root(Context& context);
 Outcome build_skeleton(Context& context);
 Outcome freeze_root(Context& context);

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -16,8 +17,8 @@
 #include <cstring>
 #include <optional>
 
-#include "sandbox/plan_writer.h"
-#include "sandbox/planted.h"
+#include "sandbox/plan_wire.h"
+#include "sandbox/prepare.h"
 #include "sandbox/stage.h"
 
 namespace oncelatch::sandbox {
@@ -88,7 +89,6 @@ Result<Told> listen(int fd) {
 
 const char* advice(Stage stage) {
   switch (stage) {
-    case Stage::sources:
     case Stage::skeleton:
     case Stage::covers:
       return "check that the path exists, is no link and wasn't replaced meanwhile";
@@ -160,47 +160,123 @@ Spawn exec_path(std::string path, const Streams& streams) {
   return spawn;
 }
 
-}  // namespace
+Cgroup group_for(const SandboxPlan& plan) {
+  if (!plan.limits.control_groups) return {};
+  return Cgroup::make({plan.limits.memory, plan.limits.processes, plan.uid == 0});
+}
 
-PreparedSandbox::PreparedSandbox() = default;
-PreparedSandbox::PreparedSandbox(PreparedSandbox&&) noexcept = default;
-PreparedSandbox& PreparedSandbox::operator=(PreparedSandbox&&) noexcept = default;
-PreparedSandbox::~PreparedSandbox() = default;
+Beginning beginning_of(const SandboxPlan& plan, const VerifiedArtifact& artifact, const HostFacts& facts,
+                       const Streams& streams) {
+  const bool on_host = facts.tier() == Tier::landlock;
+  Beginning beginning{.magic = kPlanMagic,
+                      .version = kPlanVersion,
+                      .flags = 0,
+                      .uid = plan.uid,
+                      .gid = plan.gid,
+                      .shown_uid = on_host ? plan.uid : shown_uid(plan),
+                      .shown_gid = on_host ? plan.gid : shown_gid(plan)};
+  auto set = [&](bool condition, std::uint32_t flag) { beginning.flags |= condition ? flag : 0; };
+  set(plan.network == Network::ports, kPlanHostNetwork);
+  set(plan.network == Network::loopback, kPlanLoopback);
+  set(plan.allow_ptrace, kPlanAllowPtrace);
+  set(artifact.is_script(), kPlanScript);
+  set(streams.terminal >= 0, kPlanTerminal);
+  set(on_host, kPlanLandlockTier);
+  return beginning;
+}
 
-Result<Confined> enter(PreparedSandbox prepared, const Streams& streams) {
-  TRY(seal_plan(prepared.message_.get(), streams.terminal >= 0));
-  if (::geteuid() == 0 && prepared.uid_ != 0)
-    for (int fd : {streams.terminal, streams.input, streams.output, streams.error})
-      hand_over(fd, prepared.uid_, prepared.gid_);
+// The exec path at work on its namespaces.
+struct Started {
+  Confined confined;
+  Fd plan;    // socket
+  Fd status;  // pipe, read end
+};
+
+Result<Started> start_exec_path(const Beginning& beginning, const Streams& streams, Cgroup group) {
   Spawn spawn = exec_path(TRY(find_companion("oncelatch-exec")), streams);
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+    return fail_errno("sandbox", "plan socket", errno);
+  Fd ours(ends[0]);
+  Fd theirs(ends[1]);
+  if (::send(ours.get(), &beginning, sizeof beginning, MSG_NOSIGNAL) != sizeof beginning)
+    return fail_errno("sandbox", "plan socket", errno);
   Pipe status = TRY(make_pipe("status pipe"));
   Pipe lifeline = TRY(make_pipe("lifeline"));
   Pipe limit = TRY(make_pipe("limit pipe"));
-  spawn.keep[kPlanDescriptor] = prepared.message_.get();
+  Fd event = TRY(memory_event(group));
+  spawn.keep[kPlanDescriptor] = theirs.get();
   spawn.keep[kStatusDescriptor] = status.write.get();
   spawn.keep[kLifelineDescriptor] = lifeline.read.get();
   spawn.keep[kLimitDescriptor] = limit.write.get();
-  Fd event = TRY(memory_event(prepared.group_));
   spawn.keep[kMemoryDescriptor] = event.get();
-  spawn.enroll = prepared.group_.enroll();
-  spawn.keep[kProgramDescriptor] = prepared.program_.get();
-  int number = kFirstSource;
-  for (const Fd& source : prepared.sources_) spawn.keep[number++] = source.get();
-  Confined confined;
-  confined.group = std::move(prepared.group_);
-  confined.process = TRY(start(spawn));
-  confined.lifeline = std::move(lifeline.write);
-  confined.limit = std::move(limit.read);
-  limit.write.reset();
-  status.write.reset();
-  // While the exec path makes its namespaces; it waits for the word before it tests itself.
-  TRY(prepared.planted_->plant());
-  if (::write(confined.lifeline.get(), &kPlantedWord, 1) != 1) return fail_errno("sandbox", "lifeline", errno);
-  Told told = TRY(listen(status.read.get()));
+  spawn.enroll = group.enroll();
+  Started started;
+  started.confined.group = std::move(group);
+  started.confined.process = TRY(start(spawn));
+  started.confined.lifeline = std::move(lifeline.write);
+  started.confined.limit = std::move(limit.read);
+  started.plan = std::move(ours);
+  started.status = std::move(status.read);
+  return started;
+}
+
+// True: sent. False: nobody reads the plan's socket any more, and the status pipe tells why.
+Result<bool> judge_sent(ssize_t sent) {
+  if (sent == 1) return true;
+  if (errno == EPIPE || errno == ECONNRESET) return false;
+  return fail_errno("sandbox", "plan socket", errno,
+                    errno == ETOOMANYREFS ? "end programs of this user that keep descriptors in flight" : "");
+}
+
+Result<bool> send_descriptors(int socket, const int* first, std::size_t count) {
+  char word = kDescriptorsWord;
+  iovec bytes{&word, 1};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMostInMessage * sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = &bytes;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = CMSG_SPACE(count * sizeof(int));
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(count * sizeof(int));
+  std::memcpy(CMSG_DATA(header), first, count * sizeof(int));
+  return judge_sent(::sendmsg(socket, &message, MSG_NOSIGNAL));
+}
+
+Status deliver(int socket, const PreparedSandbox& prepared, int program) {
+  std::vector<int> all = {prepared.message.get(), program};
+  for (const Fd& source : prepared.sources) all.push_back(source.get());
+  for (std::size_t sent = 0; sent < all.size();) {
+    const std::size_t count = std::min<std::size_t>(all.size() - sent, kMostInMessage);
+    if (!TRY(send_descriptors(socket, all.data() + sent, count))) return {};
+    sent += count;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Confined> enter(const SandboxPlan& plan, const VerifiedArtifact& artifact, const HostFacts& facts,
+                       const Streams& streams) {
+  TRY(check_launch(plan, artifact, facts));
+  if (::geteuid() == 0 && plan.uid != 0)
+    for (int fd : {streams.terminal, streams.input, streams.output, streams.error}) hand_over(fd, plan.uid, plan.gid);
+  Started started = TRY(start_exec_path(beginning_of(plan, artifact, facts, streams), streams, group_for(plan)));
+  Confined& confined = started.confined;
+  PreparedSandbox prepared = TRY(prepare(plan, facts, confined.group));
+  TRY(deliver(started.plan.get(), prepared, artifact.fd()));
+  prepared.sources.clear();
+  // While the exec path builds the view; it waits for the word before it tests itself.
+  TRY(prepared.planted->plant());
+  (void)TRY(judge_sent(::send(started.plan.get(), &kPlantedWord, 1, MSG_NOSIGNAL)));
+  Told told = TRY(listen(started.status.get()));
   if (told.failure) return failure_of(*told.failure);
   if (!told.ready) return fail("sandbox", "start", "the set-up was killed", "check the kernel log for the reason");
   confined.self_test = std::move(told.self_test);
-  return confined;
+  return std::move(started.confined);
 }
 
 Ending ending_of(const Confined& confined, const ExitStatus& status) {

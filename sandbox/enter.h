@@ -1,18 +1,18 @@
-// Entering a sandbox: prepare() opens and checks everything, enter() starts the exec path (oncelatch-exec), which sets
-// up the confinement in the order of sandbox/enforce.cc, runs its own probes inside, and execs the verified program.
+// Entering a sandbox: starts the exec path (oncelatch-exec), which makes its namespaces while the launcher opens and
+// checks everything (sandbox/prepare.h), then sets up the confinement in the order of sandbox/enforce.cc, runs its own
+// probes inside, and execs the verified program.
 //
-//   PreparedSandbox prepared = TRY(prepare(plan, artifact, host_facts));
-//   Confined confined = TRY(enter(std::move(prepared), streams));
+//   Confined confined = TRY(enter(plan, artifact, host_facts, streams));
 //   ExitStatus status = TRY(confined.process.wait(...));   // the program's own code; 128+n for a signal
 //   Ending hit = ending_of(confined, status);            // by itself, by a signal, at a limit
 //
-// Ownership: PreparedSandbox owns its descriptors, Confined owns the process and the lifeline: when the lifeline's last
-// holder ends (also by SIGKILL) everything inside dies. Threads: one. Failure: stage, object, errno of the step that
-// failed, told by the child through a close-on-exec pipe; nothing of a failed set-up stays behind. A self-test that
-// succeeds in doing what must fail is a failure "sandbox: self-test: NAME". After fork: only oncelatch-exec runs.
+// Ownership: Confined owns the process and the lifeline: when the lifeline's last holder ends (also by SIGKILL)
+// everything inside dies. Threads: one. Failure: stage, object, errno of the step that failed, told by the child
+// through a close-on-exec pipe; nothing of a failed set-up stays behind. A self-test that succeeds in doing what must
+// fail is a failure "sandbox: self-test: NAME". What this machine lacks: errno ENOTSUP, exit 121. After fork: only
+// oncelatch-exec runs.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -26,32 +26,6 @@
 #include "sandbox/stage.h"
 
 namespace oncelatch::sandbox {
-
-class Planted;
-
-class PreparedSandbox {
- public:
-  PreparedSandbox(PreparedSandbox&&) noexcept;
-  PreparedSandbox& operator=(PreparedSandbox&&) noexcept;
-  ~PreparedSandbox();
-
- private:
-  friend Result<PreparedSandbox> prepare(const SandboxPlan&, const VerifiedArtifact&, const HostFacts&);
-  friend Result<struct Confined> enter(PreparedSandbox, const struct Streams&);
-  PreparedSandbox();
-  Fd message_;               // memfd: the serialised plan, sealed by enter()
-  std::vector<Fd> sources_;  // O_PATH descriptors of mounts, in the plan's order
-  Fd program_;
-  Cgroup group_;
-  uid_t uid_ = 0;
-  gid_t gid_ = 0;
-  std::unique_ptr<Planted> planted_;  // what the self-test must not reach; removed when enter() returns
-};
-
-// The tier must be full (HostFacts::tier()); otherwise an Error whose stage is "sandbox" and whose errno is ENOTSUP:
-// exit 121.
-[[nodiscard]] Result<PreparedSandbox> prepare(const SandboxPlan& plan, const VerifiedArtifact& artifact,
-                                              const HostFacts& facts);
 
 struct Streams {
   int terminal = -1;  // slave of the inner pty: the controlling terminal, and every stream that isn't named
@@ -74,7 +48,9 @@ struct Confined {
   std::vector<SelfTestResult> self_test;
 };
 
-[[nodiscard]] Result<Confined> enter(PreparedSandbox prepared, const Streams& streams);
+// The tier must be full (HostFacts::tier()), or one that the plan asks for.
+[[nodiscard]] Result<Confined> enter(const SandboxPlan& plan, const VerifiedArtifact& artifact, const HostFacts& facts,
+                                     const Streams& streams);
 
 // How it ended, once the process has been waited for. Memory and processes end everything inside with 137; file_size is
 // the program's own SIGXFSZ (153). Of a shell's children the shell alone knows.

@@ -6,7 +6,6 @@ add_freestanding_program(oncelatch_exec oncelatch-exec SOURCES
   enforce.cc
   exec_main.cc
   execute.cc
-  idmap.cc
   landlock.cc
   layer_probes.cc
   limit_watch.cc

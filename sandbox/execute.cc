@@ -22,13 +22,14 @@ const char** vector_of(const TextList& list) {
 
 // Descriptor to run: that of the path inside, so that /proc/self/exe names something that exists, or the one handed
 // over.
-int program_descriptor(const WirePlan& plan) {
-  if (plan.program.size == 0) return kProgramDescriptor;
-  long named = sys::call(__NR_openat, AT_FDCWD, plan.program.data, O_PATH | O_CLOEXEC);
-  if (named < 0) return kProgramDescriptor;
-  if (same_object(kProgramDescriptor, static_cast<int>(named))) return static_cast<int>(named);
+int program_descriptor(const Context& context) {
+  const Text& path = context.plan->program;
+  if (path.size == 0) return context.program;
+  long named = sys::call(__NR_openat, AT_FDCWD, path.data, O_PATH | O_CLOEXEC);
+  if (named < 0) return context.program;
+  if (same_object(context.program, static_cast<int>(named))) return static_cast<int>(named);
   sys::close(static_cast<int>(named));
-  return kProgramDescriptor;
+  return context.program;
 }
 
 }  // namespace
@@ -38,9 +39,9 @@ Outcome execute_program(Context& context) {
   const char** arguments = vector_of(plan.arguments);
   const char** environment = vector_of(plan.environment);
   if (arguments == nullptr || environment == nullptr) return failed(-ENOMEM, "arguments");
-  int program = program_descriptor(plan);
+  int program = program_descriptor(context);
   bool script = has(plan, kPlanScript);
-  if (script && program == kProgramDescriptor) return failed(-ESTALE, plan.program.data);
+  if (script && program == context.program) return failed(-ESTALE, plan.program.data);
   long rc = script ? sys::call(__NR_execve, plan.program.data, arguments, environment)
                    : sys::call(__NR_execveat, program, "", arguments, environment, AT_EMPTY_PATH);
   return failed(rc, plan.program.size != 0 ? plan.program.data : "program");

@@ -32,7 +32,7 @@ class HostView {
   [[nodiscard]] const std::vector<std::string>& visible() const { return visible_; }
   // The plan with host paths.
   [[nodiscard]] SandboxPlan plan() const;
-  // Numbers and flags of this tier.
+  // Numbers of this tier.
   void adjust(PlanFields& fields) const;
   Sources sources;
 

@@ -52,15 +52,13 @@ int map_error(const std::string& path, Owner inside) {
   Fd source(::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   if (!source) return errno;
   Owner owner;
-  if (long rc = owner_of(source.get(), owner); rc < 0) return static_cast<int>(-rc);
+  if (int error = owner_of(source.get(), owner); error != 0) return error;
   constexpr unsigned kFlags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE;
   Fd mount(static_cast<int>(::syscall(SYS_open_tree, source.get(), "", kFlags)));
   if (!mount) return errno;
-  long mapping = mapping_namespace(owner, inside);
-  if (mapping < 0) return static_cast<int>(-mapping);
-  Fd owners(static_cast<int>(mapping));
-  long rc = map_mount(mount.get(), owners.get(), true);
-  return rc < 0 ? static_cast<int>(-rc) : 0;
+  OwnerMapping mapping;
+  if (int error = mapping.make(owner, inside); error != 0) return error;
+  return mapping.apply(mount.get(), true);
 }
 
 // Empty where the mapped identity works.

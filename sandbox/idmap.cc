@@ -1,93 +1,123 @@
 #include "sandbox/idmap.h"
 
-#include <linux/fcntl.h>
+#include <fcntl.h>
 #include <linux/mount.h>
-#include <linux/sched.h>
-#include <linux/stat.h>
+#include <sched.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#include "sandbox/small_text.h"
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <string>
+#include <utility>
+
+#include "sandbox/syscall.h"
 
 namespace oncelatch::sandbox {
 
 namespace {
 
-constexpr int kAnyChild = 0x40000000;  // __WALL: also one that sends no signal
-
-void add_extent(SmallText& map, std::uint64_t from, std::uint64_t to, std::uint64_t count) {
-  map.number(from).text(" ").number(to).text(" ").number(count).text("\n");
+std::string extent(std::uint64_t from, std::uint64_t to, std::uint64_t count) {
+  return std::to_string(from) + ' ' + std::to_string(to) + ' ' + std::to_string(count) + '\n';
 }
 
 // Ids from `first` up to the higher of the two; `on_disk` becomes `inside`, and nothing else does.
-void write_map(SmallText& map, std::uint64_t first, std::uint64_t on_disk, std::uint64_t inside) {
-  std::uint64_t low = on_disk < inside ? on_disk : inside;
-  std::uint64_t high = on_disk < inside ? inside : on_disk;
-  add_extent(map, on_disk, inside, 1);
-  if (low > first) add_extent(map, first, first, low - first);
-  std::uint64_t next = low + 1 > first ? low + 1 : first;
-  if (high > next) add_extent(map, next, next, high - next);
+std::string map_text(std::uint64_t first, std::uint64_t on_disk, std::uint64_t inside) {
+  const auto [low, high] = std::minmax(on_disk, inside);
+  std::string map = extent(on_disk, inside, 1);
+  if (low > first) map += extent(first, first, low - first);
+  const std::uint64_t next = std::max(low + 1, first);
+  if (high > next) map += extent(next, next, high - next);
+  return map;
 }
 
-Outcome write_maps(std::uint64_t child, Owner on_disk, Owner inside) {
-  SmallText path;
-  SmallText map;
-  path.text("/proc/").number(child).text("/gid_map");
-  write_map(map, 0, on_disk.gid, inside.gid);
-  if (Outcome outcome = write_file(path.c_str(), map.c_str()); outcome.error != 0) return outcome;
-  path.clear();
-  map.clear();
-  path.text("/proc/").number(child).text("/uid_map");
-  write_map(map, 1, on_disk.uid, inside.uid);
-  return write_file(path.c_str(), map.c_str());
-}
-
-long open_namespace(std::uint64_t child) {
-  SmallText path;
-  path.text("/proc/").number(child).text("/ns/user");
-  return sys::call(__NR_openat, AT_FDCWD, path.c_str(), O_RDONLY | O_CLOEXEC);
-}
-
-// Only there so that /proc names its user namespace: until the other end of the pipe closes.
-[[noreturn]] void hold_namespace(const int (&pipe)[2]) {
-  sys::close(pipe[1]);
-  char byte = 0;
-  while (sys::call(__NR_read, pipe[0], &byte, 1) == -EINTR) {
-  }
-  sys::exit(0);
+int write_map(const std::string& path, const std::string& map) {
+  Fd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!file) return errno;
+  return ::write(file.get(), map.data(), map.size()) == static_cast<ssize_t>(map.size()) ? 0 : errno;
 }
 
 }  // namespace
 
-long owner_of(int descriptor, Owner& owner) {
-  struct statx found {};
-  long rc = sys::call(__NR_statx, descriptor, "", AT_EMPTY_PATH, STATX_UID | STATX_GID, &found);
-  if (rc >= 0) owner = {found.stx_uid, found.stx_gid};
-  return rc;
+// Until the other end of the pipe closes.
+struct OwnerMapping::Holder {
+  int read = -1;
+  int write = -1;
+  alignas(16) std::array<char, 16384> stack;
+};
+
+namespace {
+
+// Only there so that /proc names its user namespace. It borrows our memory and our thread's, so it makes raw calls
+// alone.
+int hold_namespace(void* argument) {
+  const auto* holder = static_cast<const OwnerMapping::Holder*>(argument);
+  sys::close(holder->write);
+  char byte = 0;
+  while (sys::call(__NR_read, holder->read, &byte, 1) == -EINTR) {
+  }
+  return 0;
 }
 
-long mapping_namespace(Owner on_disk, Owner inside) {
-  int pipe[2] = {-1, -1};
-  if (long rc = sys::call(__NR_pipe2, pipe, O_CLOEXEC); rc < 0) return rc;
-  long child = sys::call(__NR_clone, CLONE_NEWUSER, nullptr, nullptr, nullptr, nullptr);
-  if (child == 0) hold_namespace(pipe);
-  sys::close(pipe[0]);
-  long result = child;
-  if (child > 0) {
-    auto id = static_cast<std::uint64_t>(child);
-    Outcome outcome = write_maps(id, on_disk, inside);
-    result = outcome.error != 0 ? -outcome.error : open_namespace(id);
-  }
-  sys::close(pipe[1]);
-  while (child > 0 && sys::call(__NR_wait4, child, nullptr, kAnyChild, nullptr) == -EINTR) {
-  }
-  return result;
+}  // namespace
+
+int owner_of(int descriptor, Owner& owner) {
+  struct stat found {};
+  if (::fstat(descriptor, &found) != 0) return errno;
+  owner = {found.st_uid, found.st_gid};
+  return 0;
 }
 
-long map_mount(int tree, int mapping, bool recursive) {
+OwnerMapping::OwnerMapping() = default;
+OwnerMapping::OwnerMapping(OwnerMapping&& other) noexcept
+    : on_disk_(other.on_disk_),
+      space_(std::move(other.space_)),
+      holder_(std::move(other.holder_)),
+      lifeline_(std::move(other.lifeline_)),
+      child_(std::exchange(other.child_, -1)) {}
+
+OwnerMapping::~OwnerMapping() {
+  end_child();
+}
+
+int OwnerMapping::make(Owner on_disk, Owner inside) {
+  end_child();
+  on_disk_ = on_disk;
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return errno;
+  Fd read(ends[0]);
+  lifeline_ = Fd(ends[1]);
+  holder_ = std::make_unique<Holder>();
+  holder_->read = ends[0];
+  holder_->write = ends[1];
+  child_ =
+      ::clone(hold_namespace, holder_->stack.data() + holder_->stack.size(), CLONE_NEWUSER | CLONE_VM, holder_.get());
+  if (child_ < 0) return errno;
+  const std::string directory = "/proc/" + std::to_string(child_);
+  if (int error = write_map(directory + "/gid_map", map_text(0, on_disk.gid, inside.gid)); error != 0) return error;
+  if (int error = write_map(directory + "/uid_map", map_text(1, on_disk.uid, inside.uid)); error != 0) return error;
+  space_ = Fd(::open((directory + "/ns/user").c_str(), O_RDONLY | O_CLOEXEC));
+  return space_ ? 0 : errno;
+}
+
+int OwnerMapping::apply(int tree, bool recursive) const {
   mount_attr change{};
   change.attr_set = MOUNT_ATTR_IDMAP;
-  change.userns_fd = static_cast<std::uint64_t>(mapping);
-  unsigned flags = AT_EMPTY_PATH | (recursive ? AT_RECURSIVE : 0);
-  return sys::call(__NR_mount_setattr, tree, "", flags, &change, sizeof change);
+  change.userns_fd = static_cast<std::uint64_t>(space_.get());
+  const unsigned flags = AT_EMPTY_PATH | (recursive ? AT_RECURSIVE : 0U);
+  return ::syscall(SYS_mount_setattr, tree, "", flags, &change, sizeof change) == 0 ? 0 : errno;
+}
+
+void OwnerMapping::end_child() {
+  space_.reset();
+  if (child_ <= 0) return;
+  lifeline_.reset();
+  while (::waitpid(child_, nullptr, __WALL) < 0 && errno == EINTR) {
+  }
+  child_ = -1;
 }
 
 }  // namespace oncelatch::sandbox

@@ -1,15 +1,21 @@
 // Mounts whose files belong to another user inside than on disk (mount_setattr(2), MOUNT_ATTR_IDMAP).
 //
-//   Owner owner;
-//   owner_of(source, owner);
-//   long mapping = mapping_namespace(owner, {plan.uid, plan.gid});   // needs root's rights
-//   map_mount(tree, mapping, true);                                 // `tree`: detached, not mapped yet
+//   Owner owner = …;
+//   OwnerMapping mapping;
+//   int error = mapping.make(owner, {plan.uid, plan.gid});   // needs root's rights
+//   error = mapping.apply(tree, true);                       // `tree`: detached, not mapped yet
 //
-// Ownership: a returned descriptor is the caller's. Threads: no state; the helper child is waited for and sends no
-// SIGCHLD. Failure: -errno. After fork: safe; freestanding, part of oncelatch-exec and of the room.
+// Ownership: owns the user namespace and the child that it was made with, which shares this process's memory without
+// running in it, sends no SIGCHLD and is reaped by the destructor. Threads: one. Failure: an errno, 0: done. After
+// fork: the child must not destroy it.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
+#include <memory>
+
+#include "base/fd.h"
 
 namespace oncelatch::sandbox {
 
@@ -19,12 +25,30 @@ struct Owner {
   bool operator==(const Owner& other) const { return uid == other.uid && gid == other.gid; }
 };
 
-long owner_of(int descriptor, Owner& owner);
+// Of the object behind a descriptor.
+[[nodiscard]] int owner_of(int descriptor, Owner& owner);
 
 // A user namespace that turns `on_disk` into the kernel user `inside` and back. Every other id stays itself, but the
 // host's root: what is root's in somebody else's tree can be read by its mode and never written.
-long mapping_namespace(Owner on_disk, Owner inside);
+class OwnerMapping {
+ public:
+  struct Holder;
 
-long map_mount(int tree, int mapping, bool recursive);
+  OwnerMapping();
+  OwnerMapping(OwnerMapping&& other) noexcept;
+  ~OwnerMapping();
+
+  [[nodiscard]] int make(Owner on_disk, Owner inside);
+  [[nodiscard]] bool is_of(Owner on_disk) const { return space_ && on_disk_ == on_disk; }
+  [[nodiscard]] int apply(int tree, bool recursive) const;
+
+ private:
+  void end_child();
+  Owner on_disk_;
+  Fd space_;
+  std::unique_ptr<Holder> holder_;  // the child's stack
+  Fd lifeline_;                     // the child lives as long as this is open
+  pid_t child_ = -1;
+};
 
 }  // namespace oncelatch::sandbox

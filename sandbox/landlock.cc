@@ -32,28 +32,30 @@ Outcome allow_fixed(const Ruleset& ruleset, const FixedRule (&rules)[Count]) {
 }
 
 // By name in the view; in the Landlock tier by the very descriptor that was opened outside.
-long allow_entry(const Ruleset& ruleset, const Entry& entry, std::uint64_t rights, bool on_host) {
-  if (on_host && entry.source >= 0) return ruleset.allow(kFirstSource + entry.source, rights);
+long allow_entry(const Ruleset& ruleset, const Context& context, const Entry& entry, std::uint64_t rights) {
+  const bool on_host = has(*context.plan, kPlanLandlockTier);
+  if (on_host && entry.source >= 0) return ruleset.allow(context.sources[entry.source], rights);
   return ruleset.allow(entry.target.data, rights);
 }
 
-Outcome allow_entries(const Ruleset& ruleset, const WirePlan& plan) {
-  const bool on_host = has(plan, kPlanLandlockTier);
+Outcome allow_entries(const Ruleset& ruleset, const Context& context) {
+  const WirePlan& plan = *context.plan;
   for (std::uint32_t i = 0; i < plan.entry_count; ++i) {
     const Entry& entry = plan.entries[i];
     if (entry.rights == Rights::none) continue;
     std::uint64_t rights = kRightsTable[static_cast<unsigned>(entry.rights)];
     if ((entry.flags & kIsDirectory) == 0) rights &= kFileOnly;
-    if (long rc = allow_entry(ruleset, entry, rights, on_host); rc < 0) return failed(rc, entry.target.data);
+    if (long rc = allow_entry(ruleset, context, entry, rights); rc < 0) return failed(rc, entry.target.data);
   }
   return {};
 }
 
 // What every tier allows besides its fixed rules.
-Outcome allow_planned(const Ruleset& ruleset, const WirePlan& plan) {
-  if (Outcome outcome = allow_entries(ruleset, plan); outcome.error != 0) return outcome;
+Outcome allow_planned(const Ruleset& ruleset, const Context& context) {
+  const WirePlan& plan = *context.plan;
+  if (Outcome outcome = allow_entries(ruleset, context); outcome.error != 0) return outcome;
   // By their inodes: neither has a name in the view.
-  if (long rc = ruleset.allow(kProgramDescriptor, kExecute | kReadFile); rc < 0) return failed(rc, "program");
+  if (long rc = ruleset.allow(context.program, kExecute | kReadFile); rc < 0) return failed(rc, "program");
   if (has(plan, kPlanTerminal))
     if (long rc = ruleset.allow(terminal_descriptor(), kUseTerminal); rc < 0) return failed(rc, "terminal");
   for (std::uint32_t i = 0; has(plan, kPlanHostNetwork) && i < plan.port_count; ++i)
@@ -68,12 +70,13 @@ std::uint64_t handled_network(const WirePlan& plan) {
 }
 
 template <unsigned Count>
-Outcome restrict_by(const WirePlan& plan, int least_abi, const FixedRule (&rules)[Count]) {
+Outcome restrict_by(const Context& context, int least_abi, const FixedRule (&rules)[Count]) {
+  const WirePlan& plan = *context.plan;
   if (plan.landlock_abi < least_abi) return failed(-EOPNOTSUPP, "ABI of the plan");
   Ruleset ruleset;
   if (long rc = ruleset.create(plan.landlock_abi, handled_network(plan)); rc < 0) return failed(rc, "create_ruleset");
   if (Outcome outcome = allow_fixed(ruleset, rules); outcome.error != 0) return outcome;
-  if (Outcome outcome = allow_planned(ruleset, plan); outcome.error != 0) return outcome;
+  if (Outcome outcome = allow_planned(ruleset, context); outcome.error != 0) return outcome;
   if (long rc = ruleset.enter(); rc < 0) return failed(rc, "restrict_self");
   return {};
 }
@@ -81,11 +84,11 @@ Outcome restrict_by(const WirePlan& plan, int least_abi, const FixedRule (&rules
 }  // namespace
 
 Outcome restrict_self(Context& context) {
-  return restrict_by(*context.plan, kRequiredAbi, kFixedRules);
+  return restrict_by(context, kRequiredAbi, kFixedRules);
 }
 
 Outcome restrict_on_host(Context& context) {
-  return restrict_by(*context.plan, kLandlockTierAbi, kFixedRulesOnHost);
+  return restrict_by(context, kLandlockTierAbi, kFixedRulesOnHost);
 }
 
 }  // namespace oncelatch::sandbox

@@ -7,7 +7,6 @@
 #include <linux/stat.h>
 
 #include "sandbox/enforce.h"
-#include "sandbox/idmap.h"
 #include "sandbox/mount_tools.h"
 #include "sandbox/small_text.h"
 
@@ -52,10 +51,10 @@ Outcome make_target(const Entry& entry) {
   return {};
 }
 
-// The tree to mount: taken at start, or found again by the descriptor's name (and then the same inode).
-long take_tree(Context& context, const Entry& entry) {
-  if (context.detached_at_start) return context.detached[entry.source];
-  return clone_by_name(kFirstSource + entry.source);
+// The tree to mount: taken by the launcher, or found again by the descriptor's name (and then the same inode).
+long take_tree(const Context& context, const Entry& entry) {
+  const int source = context.sources[entry.source];
+  return (entry.flags & kDetached) != 0 ? source : clone_by_name(source);
 }
 
 // A target that isn't ours lies in another mount, whose links must not lead elsewhere.
@@ -84,17 +83,17 @@ long bind_path(const Entry& entry) {
                    sizeof attributes);
 }
 
-long bind_source(Context& context, const Entry& entry) {
+long bind_source(const Context& context, const Entry& entry) {
   long tree = take_tree(context, entry);
   if (tree < 0) return tree;
   int fd = static_cast<int>(tree);
   long rc = set_attributes(fd, attributes_of(entry).attr_set, true);
   if (rc >= 0) rc = attach_to_target(fd, entry);
-  if (rc >= 0 && !same_object(kFirstSource + entry.source, inside(entry.target))) rc = -ESTALE;
+  if (rc >= 0 && !same_object(context.sources[entry.source], inside(entry.target))) rc = -ESTALE;
   return rc;
 }
 
-Outcome mount_bind(Context& context, const Entry& entry) {
+Outcome mount_bind(const Context& context, const Entry& entry) {
   if (Outcome outcome = make_target(entry); outcome.error != 0) return outcome;
   long rc = entry.source < 0 ? bind_path(entry) : bind_source(context, entry);
   if (rc < 0) return failed(rc, entry.target.data);
@@ -109,7 +108,7 @@ Outcome mount_temporary(const Entry& entry) {
   return mount_tmpfs(inside(entry.target), entry.size, entry.mode);
 }
 
-Outcome build_entry(Context& context, const Entry& entry) {
+Outcome build_entry(const Context& context, const Entry& entry) {
   switch (entry.kind) {
     case EntryKind::directory:
       return make_directory(entry);
@@ -131,14 +130,14 @@ Outcome build_entry(Context& context, const Entry& entry) {
 
 // What a mounted tree holds is bound over itself, opened without following a link and checked to be the inode that was
 // planned.
-Outcome cover(const Entry& entry) {
+Outcome cover(const Context& context, const Entry& entry) {
   long opened = open_without_links(inside(entry.target), RESOLVE_BENEATH);
   if (opened < 0) return failed(opened, entry.target.data);
   int target = static_cast<int>(opened);
   bool empty = entry.kind == EntryKind::hide;
   const char* nothing = (entry.flags & kIsDirectory) != 0 ? kEmptyDirectory : kEmptyFile;
   long tree = -ESTALE;
-  if (same_object(kFirstSource + entry.source, target))
+  if (same_object(context.sources[entry.source], target))
     tree = empty ? clone_tree(AT_FDCWD, nothing, 0) : clone_tree(target, "", AT_EMPTY_PATH);
   long rc = tree;
   if (rc >= 0 && entry.kind != EntryKind::pin) rc = set_attributes(static_cast<int>(tree), MOUNT_ATTR_RDONLY, true);
@@ -147,52 +146,7 @@ Outcome cover(const Entry& entry) {
   return {};
 }
 
-// Of the source that came last: most have one owner.
-struct OwnerMapping {
-  Owner owner;
-  int descriptor = -1;
-};
-
-// The object's owner becomes the user of the plan. What must be writable is mapped or the launch fails; what is read
-// may do without.
-long map_owner(const WirePlan& plan, OwnerMapping& mapping, int tree, const Entry& entry) {
-  Owner owner;
-  if (long rc = owner_of(kFirstSource + entry.source, owner); rc < 0) return rc;
-  if (mapping.descriptor < 0 || !(mapping.owner == owner)) {
-    if (mapping.descriptor >= 0) sys::close(mapping.descriptor);
-    long made = mapping_namespace(owner, {plan.uid, plan.gid});
-    if (made < 0) return made;
-    mapping = {owner, static_cast<int>(made)};
-  }
-  long rc = map_mount(tree, mapping.descriptor, true);
-  if (rc >= 0 || (entry.flags & kReadOnly) == 0) return rc;
-  (void)map_mount(tree, mapping.descriptor, false);
-  return 0;
-}
-
 }  // namespace
-
-// With the launcher's rights where it is root; an unprivileged launcher can't, and its sources are opened again by name
-// inside the new mount namespace, where the inode is compared.
-Outcome detach_sources(Context& context) {
-  if (sys::call(__NR_geteuid) != 0) return {};
-  OwnerMapping mapping;
-  const bool all = has(*context.plan, kPlanIdmapped);
-  for (std::uint32_t i = 0; i < context.plan->entry_count; ++i) {
-    const Entry& entry = context.plan->entries[i];
-    if (entry.kind != EntryKind::bind || entry.source < 0) continue;
-    long tree = clone_tree(kFirstSource + entry.source, "", AT_EMPTY_PATH);
-    if (tree == -EPERM && !context.detached_at_start && !all) return {};  // root without CAP_SYS_ADMIN
-    if (tree < 0) return failed(tree, entry.target.data);
-    context.detached[entry.source] = static_cast<int>(tree);
-    context.detached_at_start = true;
-    bool mapped = all && (entry.flags & kMapOwner) != 0;
-    long rc = mapped ? map_owner(*context.plan, mapping, static_cast<int>(tree), entry) : 0;
-    if (rc < 0) return failed(rc, entry.target.data);
-  }
-  if (mapping.descriptor >= 0) sys::close(mapping.descriptor);
-  return {};
-}
 
 Outcome make_root(Context& context) {
   if (long rc = sys::call(__NR_mount, nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr); rc < 0)
@@ -224,7 +178,7 @@ Outcome cover_workspace(Context& context) {
   for (std::uint32_t i = 0; i < context.plan->entry_count; ++i) {
     const Entry& entry = context.plan->entries[i];
     if (!is_cover(entry.kind)) continue;
-    if (Outcome outcome = cover(entry); outcome.error != 0) return outcome;
+    if (Outcome outcome = cover(context, entry); outcome.error != 0) return outcome;
   }
   return {};
 }

@@ -146,7 +146,6 @@ void wait_for_first_process(Watch& watch) {
 
 void wait_outside(Context& context) {
   const bool on_host = has(*context.plan, kPlanLandlockTier);
-  forget_message(context);
   must(sys::call(__NR_prctl, PR_SET_DUMPABLE, 0), Stage::non_dumpable, "PR_SET_DUMPABLE");
   block_signals(kForwarded);
   int signals = keep_only(context.inside_pidfd, kPlanDescriptor, kForwarded);

@@ -114,11 +114,6 @@ void read_head(Cursor& in, std::size_t size) {
 }
 
 void read_numbers(Cursor& in, WirePlan& plan) {
-  in.number(plan.flags);
-  in.number(plan.uid);
-  in.number(plan.gid);
-  in.number(plan.shown_uid);
-  in.number(plan.shown_gid);
   in.number(plan.sources);
   in.number(plan.landlock_abi);
   in.number(plan.pid_max);
@@ -127,7 +122,7 @@ void read_numbers(Cursor& in, WirePlan& plan) {
   in.number(plan.open_files);
   in.number(plan.shared_memory);
   in.number(plan.memory);
-  if ((plan.flags & ~kPlanKnownFlags) != 0 || plan.sources > kMostSources) in.fail();
+  if (plan.sources > kMostSources) in.fail();
 }
 
 }  // namespace
@@ -152,6 +147,13 @@ Text next_text(const unsigned char*& here) {
   Text text{reinterpret_cast<const char*>(here + sizeof size), size};
   here += sizeof size + size + 1;
   return text;
+}
+
+bool read_beginning(const void* bytes, std::size_t size, Beginning& beginning) {
+  if (size != sizeof beginning) return false;
+  std::memcpy(&beginning, bytes, sizeof beginning);
+  return beginning.magic == kPlanMagic && beginning.version == kPlanVersion &&
+         (beginning.flags & ~kPlanKnownFlags) == 0;
 }
 
 bool read_plan(const unsigned char* bytes, std::size_t size, WirePlan& plan) {

@@ -1,7 +1,9 @@
-// The plan as oncelatch-exec reads it: one flat message, every length checked, nothing owned.
+// What oncelatch-exec reads: first the Beginning, with which it makes its namespaces, then the plan, which the launcher
+// writes meanwhile. The plan is one flat message, every length checked, nothing owned.
 //
-//   WirePlan plan;                                // about 80 KiB, so static
-//   if (!read_plan(bytes, size, plan)) fail();    // texts point into `bytes`
+//   static WirePlan plan;                                   // about 80 KiB
+//   if (!read_beginning(bytes, size, plan)) fail();
+//   if (!read_plan(more, more_size, plan)) fail();          // texts point into `more`
 //
 // Format (little endian): magic, version, total size, then the fields in the order of read_plan(). A text is u32
 // length, the bytes, one NUL. Targets are absolute, clean paths (no "//", ".", ".."), so a reader may drop the leading
@@ -42,7 +44,7 @@ inline constexpr std::uint8_t kReadOnly = 1;
 inline constexpr std::uint8_t kNoExecute = 2;
 inline constexpr std::uint8_t kIsDirectory = 4;
 inline constexpr std::uint8_t kCreateTarget = 8;  // the target lies in a tmpfs of ours: make it first
-inline constexpr std::uint8_t kMapOwner = 16;     // with kPlanIdmapped: the object's owner becomes `uid`
+inline constexpr std::uint8_t kDetached = 16;     // the source is a tree, taken with the launcher's rights
 inline constexpr std::uint8_t kKnownFlags = 31;
 
 struct Entry {
@@ -63,7 +65,7 @@ struct TextList {
 };
 
 inline constexpr std::uint32_t kPlanMagic = 0x31504C4F;  // "OLP1"
-inline constexpr std::uint32_t kPlanVersion = 2;
+inline constexpr std::uint32_t kPlanVersion = 3;
 inline constexpr std::uint32_t kMostEntries = 1024;
 inline constexpr std::uint32_t kMostSources = 512;
 inline constexpr std::uint32_t kMostPorts = 64;
@@ -76,17 +78,21 @@ inline constexpr std::uint32_t kPlanScript = 2;    // run by path, not by descri
 inline constexpr std::uint32_t kPlanTerminal = 4;  // one of the streams is the controlling terminal to be
 inline constexpr std::uint32_t kPlanLoopback = 8;  // Landlock leaves TCP alone
 inline constexpr std::uint32_t kPlanAllowPtrace = 16;
-inline constexpr std::uint32_t kPlanIdmapped = 32;      // binds with kMapOwner
-inline constexpr std::uint32_t kPlanLandlockTier = 64;  // no namespaces: Landlock and the filter on the host's own root
-inline constexpr std::uint32_t kPlanKnownFlags = 127;
+inline constexpr std::uint32_t kPlanLandlockTier = 32;  // no namespaces: Landlock and the filter on the host's own root
+inline constexpr std::uint32_t kPlanKnownFlags = 63;
 
-// All-zero defaults: it stands in .bss and costs only the pages that are used.
-struct WirePlan {
+struct Beginning {
+  std::uint32_t magic = 0;
+  std::uint32_t version = 0;
   std::uint32_t flags = 0;
   std::uint32_t uid = 0;
   std::uint32_t gid = 0;
   std::uint32_t shown_uid = 0;
   std::uint32_t shown_gid = 0;
+};
+
+// All-zero defaults: it stands in .bss and costs only the pages that are used.
+struct WirePlan : Beginning {
   std::uint32_t sources = 0;
   std::int32_t landlock_abi = 0;
   std::uint64_t pid_max = 0;  // 0: this kernel has no limit per pid namespace
@@ -107,7 +113,9 @@ struct WirePlan {
   Entry entries[kMostEntries] = {};
 };
 
-// True when the whole message is well formed; otherwise `plan` is not to be used.
+// True when it is well formed; `size` is that of a Beginning, no more and no less.
+[[nodiscard]] bool read_beginning(const void* bytes, std::size_t size, Beginning& beginning);
+// True when the whole message is well formed; otherwise `plan` is not to be used. Leaves its beginning alone.
 [[nodiscard]] bool read_plan(const unsigned char* bytes, std::size_t size, WirePlan& plan);
 
 // Text number `index + 1` after `here` (which starts at TextList::first); only for lists of a plan that was read.

@@ -13,8 +13,6 @@ namespace oncelatch::sandbox {
 
 namespace {
 
-constexpr off_t kFlagsOffset = 12;  // after magic, version, total size
-
 template <class T>
 void put(std::string& out, T value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
@@ -57,11 +55,6 @@ std::string write_plan(const PlanFields& fields) {
   put(out, kPlanMagic);
   put(out, kPlanVersion);
   put(out, std::uint32_t{0});
-  put(out, fields.flags);
-  put(out, fields.uid);
-  put(out, fields.gid);
-  put(out, fields.shown_uid);
-  put(out, fields.shown_gid);
   put(out, fields.sources);
   put(out, fields.landlock_abi);
   put(out, fields.pid_max);
@@ -92,18 +85,9 @@ Result<Fd> plan_in_memory(std::string message) {
   Status written = write_all(memory.get(), message, "plan");
   ::explicit_bzero(message.data(), message.size());
   TRY(std::move(written));
-  return memory;
-}
-
-Status seal_plan(int message, bool terminal) {
-  std::uint32_t flags = 0;
-  if (::pread(message, &flags, sizeof flags, kFlagsOffset) != sizeof flags) return fail_errno("sandbox", "plan", errno);
-  flags = terminal ? flags | kPlanTerminal : flags & ~kPlanTerminal;
-  if (::pwrite(message, &flags, sizeof flags, kFlagsOffset) != sizeof flags)
-    return fail_errno("sandbox", "plan", errno);
-  if (::fcntl(message, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) != 0)
+  if (::fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) != 0)
     return fail_errno("sandbox", "seals of the plan", errno);
-  return {};
+  return memory;
 }
 
 }  // namespace oncelatch::sandbox

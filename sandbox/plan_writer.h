@@ -1,7 +1,6 @@
-// Writes the message that sandbox/plan_wire.h reads into memory; sealed once it is known whether there is a terminal.
+// Writes the message that sandbox/plan_wire.h reads into sealed memory.
 //
 //   Fd message = TRY(plan_in_memory(write_plan(fields)));
-//   TRY(seal_plan(message.get(), terminal));
 //
 // Ownership: the descriptor is the caller's. The text holds the environment, so it is wiped. Threads: any. Failure:
 // Error. After fork: allocates.
@@ -18,11 +17,6 @@
 namespace oncelatch::sandbox {
 
 struct PlanFields {
-  std::uint32_t flags = 0;
-  std::uint32_t uid = 0;
-  std::uint32_t gid = 0;
-  std::uint32_t shown_uid = 0;
-  std::uint32_t shown_gid = 0;
   std::uint32_t sources = 0;
   std::int32_t landlock_abi = 0;
   std::uint64_t pid_max = 0;
@@ -43,6 +37,5 @@ struct PlanFields {
 
 [[nodiscard]] std::string write_plan(const PlanFields& fields);
 [[nodiscard]] Result<Fd> plan_in_memory(std::string message);
-[[nodiscard]] Status seal_plan(int message, bool terminal);
 
 }  // namespace oncelatch::sandbox

@@ -1,14 +1,13 @@
-#include <fcntl.h>
+#include "sandbox/prepare.h"
 
 #include <cerrno>
 #include <cstdio>
 #include <optional>
 
-#include "sandbox/enter.h"
 #include "sandbox/host_view.h"
 #include "sandbox/plan_checks.h"
 #include "sandbox/plan_writer.h"
-#include "sandbox/planted.h"
+#include "sandbox/trees.h"
 #include "sandbox/view_builder.h"
 
 namespace oncelatch::sandbox {
@@ -23,22 +22,8 @@ bool pid_max_is_ours(const std::string& kernel) {
   return major > 6 || (major == 6 && minor >= 14);
 }
 
-std::uint32_t flags_of(const SandboxPlan& plan, bool script) {
-  std::uint32_t flags = script ? kPlanScript : 0;
-  if (plan.network == Network::ports) flags |= kPlanHostNetwork;
-  if (plan.network == Network::loopback) flags |= kPlanLoopback;
-  if (plan.allow_ptrace) flags |= kPlanAllowPtrace;
-  if (plan.idmapped) flags |= kPlanIdmapped;
-  return flags;
-}
-
-PlanFields fields_of(const SandboxPlan& plan, const HostFacts& facts, const Planted& planted, bool script) {
+PlanFields fields_of(const SandboxPlan& plan, const HostFacts& facts, const Planted& planted) {
   PlanFields fields;
-  fields.flags = flags_of(plan, script);
-  fields.uid = plan.uid;
-  fields.gid = plan.gid;
-  fields.shown_uid = shown_uid(plan);
-  fields.shown_gid = shown_gid(plan);
   fields.landlock_abi = facts.landlock_abi;
   fields.processes = plan.limits.processes;
   fields.file_size = plan.limits.file_size;
@@ -65,11 +50,6 @@ void divide_limits(PlanFields& fields, const SandboxPlan& plan, const HostFacts&
   fields.memory = group.limits_memory() ? 0 : plan.limits.memory;
 }
 
-Cgroup group_for(const SandboxPlan& plan) {
-  if (!plan.limits.control_groups) return {};
-  return Cgroup::make({plan.limits.memory, plan.limits.processes, plan.uid == 0});
-}
-
 Status check_program(const SandboxPlan& plan, const VerifiedArtifact& artifact) {
   if (artifact.is_script() && plan.program_inside.empty())
     return fail_errno("sandbox", artifact.path(), EINVAL, "a script needs its path inside the sandbox");
@@ -81,35 +61,34 @@ Status check_program(const SandboxPlan& plan, const VerifiedArtifact& artifact) 
 
 }  // namespace
 
-Result<PreparedSandbox> prepare(const SandboxPlan& plan, const VerifiedArtifact& artifact, const HostFacts& facts) {
+Status check_launch(const SandboxPlan& plan, const VerifiedArtifact& artifact, const HostFacts& facts) {
   if (facts.tier() == Tier::none || facts.tier() < plan.least_tier) return cannot_confine("this machine", facts);
   TRY(check_plan(plan));
-  TRY(check_program(plan, artifact));
+  return check_program(plan, artifact);
+}
+
+Result<PreparedSandbox> prepare(const SandboxPlan& plan, const HostFacts& facts, const Cgroup& group) {
   const bool on_host = facts.tier() == Tier::landlock;
+  if (on_host && plan.limits.memory_required && !group.limits_memory())
+    return fail_errno("sandbox", "the memory limit", ENOTSUP, "leave it out, or run where a control group can be had",
+                      "the Landlock tier counts no memory itself");
   std::optional<ViewBuilder> builder;
   std::optional<HostView> host;
   on_host ? (void)host.emplace(plan) : (void)builder.emplace(plan);
   TRY(on_host ? host->build() : builder->build());
   std::vector<ViewEntry> entries = TRY(on_host ? host->entries() : builder->entries());
   Sources& sources = on_host ? host->sources : builder->sources;
-  PreparedSandbox prepared;
+  std::vector<Fd> opened = sources.take();
+  PreparedSandbox prepared{{}, {}, on_host ? OwnerMapping() : TRY(take_trees(plan, entries, opened)), {}};
   const std::string session = plan.home.substr(0, plan.home.empty() ? 0 : plan.home.rfind('/'));
-  prepared.planted_ = TRY(Planted::make(plan.uid, plan.gid, session, on_host ? host->visible() : builder->visible()));
-  PlanFields fields = fields_of(on_host ? host->plan() : plan, facts, *prepared.planted_, artifact.is_script());
+  prepared.planted = TRY(Planted::make(plan.uid, plan.gid, session, on_host ? host->visible() : builder->visible()));
+  PlanFields fields = fields_of(on_host ? host->plan() : plan, facts, *prepared.planted);
+  divide_limits(fields, plan, facts, group);
   if (on_host) host->adjust(fields);
-  prepared.group_ = group_for(plan);
-  divide_limits(fields, plan, facts, prepared.group_);
-  if (on_host && plan.limits.memory_required && !prepared.group_.limits_memory())
-    return fail_errno("sandbox", "the memory limit", ENOTSUP, "leave it out, or run where a control group can be had",
-                      "the Landlock tier counts no memory itself");
+  fields.sources = static_cast<std::uint32_t>(opened.size());
+  prepared.sources = std::move(opened);
   fields.entries = std::move(entries);
-  fields.sources = sources.count();
-  prepared.message_ = TRY(plan_in_memory(write_plan(fields)));
-  prepared.uid_ = plan.uid;
-  prepared.gid_ = plan.gid;
-  prepared.sources_ = sources.take();
-  prepared.program_ = Fd(::fcntl(artifact.fd(), F_DUPFD_CLOEXEC, 3));
-  if (!prepared.program_) return fail_errno("sandbox", artifact.path(), errno);
+  prepared.message = TRY(plan_in_memory(write_plan(fields)));
   return prepared;
 }
 

@@ -281,8 +281,8 @@ const char* attempt_all(const Probe (&probes)[Count], const Context& context, St
 // Attempts on what isn't there yet would prove nothing.
 Outcome wait_for_targets() {
   char word = 0;
-  long got = sys::call(__NR_read, kLifelineDescriptor, &word, 1);
-  while (got == -EINTR) got = sys::call(__NR_read, kLifelineDescriptor, &word, 1);
+  long got = sys::call(__NR_read, kPlanDescriptor, &word, 1);
+  while (got == -EINTR) got = sys::call(__NR_read, kPlanDescriptor, &word, 1);
   if (got != 1 || word != kPlantedWord) return failed(got < 0 ? got : -EPIPE, "targets");
   return {};
 }

@@ -11,14 +11,19 @@
 namespace oncelatch::sandbox {
 
 // Descriptor numbers oncelatch-exec is started with. 0, 1, 2 are the program's streams.
-inline constexpr int kPlanDescriptor = 3;      // sealed memfd with the plan
+inline constexpr int kPlanDescriptor = 3;      // SOCK_SEQPACKET, read end: see below
 inline constexpr int kStatusDescriptor = 4;    // pipe, write end
 inline constexpr int kLifelineDescriptor = 5;  // pipe, read end; hang-up ends everything
-inline constexpr char kPlantedWord = 'p';      // over the lifeline, once: what the self-test must not reach is there
 inline constexpr int kLimitDescriptor = 6;     // pipe, write end: the first process inside tells how it ended
 inline constexpr int kMemoryDescriptor = 7;    // eventfd: readable once the control group ran out of memory
-inline constexpr int kProgramDescriptor = 8;   // the verified file
-inline constexpr int kFirstSource = 9;         // O_PATH descriptors of mounts
+inline constexpr int kFirstUnknown = 8;        // from here on none
+
+// Over the plan's socket: a Beginning (sandbox/plan_wire.h), then messages of this byte with descriptors: the sealed
+// memfd of the plan, the verified file, the plan's sources (trees or O_PATH descriptors) in their order; and once what
+// the self-test must not reach is there, the other byte.
+inline constexpr char kDescriptorsWord = 'd';
+inline constexpr char kPlantedWord = 'p';
+inline constexpr unsigned kMostInMessage = 250;  // SCM_MAX_FD is 253
 
 // How a session ended. The first process inside writes one as a byte, since an exit code doesn't tell: 137 and 153 can
 // be a program's own.
@@ -48,7 +53,6 @@ constexpr const char* ending_name(Ending ending) {
 enum class Stage : std::uint8_t {
   descriptors,
   plan,
-  sources,
   identity,
   namespaces,
   identity_maps,
@@ -76,12 +80,12 @@ enum class Stage : std::uint8_t {
 };
 
 inline constexpr const char* kStageNames[] = {
-    "descriptors",   "plan",         "sources",       "identity",     "namespaces",
-    "identity-maps", "non-dumpable", "root",          "skeleton",     "devices",
-    "proc",          "covers",       "host-name",     "loopback",     "namespace-limits",
-    "seal-proc",     "pivot",        "limits",        "capabilities", "no-new-privileges",
-    "landlock",      "seccomp",      "first-process", "session",      "working-directory",
-    "self-test",     "exec",
+    "descriptors",  "plan",          "identity",     "namespaces",        "identity-maps",
+    "non-dumpable", "root",          "skeleton",     "devices",           "proc",
+    "covers",       "host-name",     "loopback",     "namespace-limits",  "seal-proc",
+    "pivot",        "limits",        "capabilities", "no-new-privileges", "landlock",
+    "seccomp",      "first-process", "session",      "working-directory", "self-test",
+    "exec",
 };
 inline constexpr unsigned kStages = sizeof kStageNames / sizeof kStageNames[0];
 static_assert(kStages == static_cast<unsigned>(Stage::exec) + 1);

@@ -11,7 +11,6 @@ std::uint8_t flags_of(BindOptions options) {
   if (options.read_only) flags |= kReadOnly;
   if (!options.executable) flags |= kNoExecute;
   if (options.directory) flags |= kIsDirectory;
-  if (options.map_owner) flags |= kMapOwner;
   return static_cast<std::uint8_t>(flags);
 }
 
@@ -100,7 +99,8 @@ void View::bind_source(std::int32_t source, const std::string& target, BindOptio
                       .size = 0,
                       .source = source,
                       .target = target,
-                      .text = {}};
+                      .text = {},
+                      .map_owner = options.map_owner};
 }
 
 void View::cover(EntryKind kind, std::int32_t source, const std::string& target, bool directory) {

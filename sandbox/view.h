@@ -28,6 +28,7 @@ struct ViewEntry {
   std::int32_t source = -1;
   std::string target;
   std::string text;
+  bool map_owner = false;  // the object's owner becomes the plan's `uid`
 };
 
 struct BindOptions {

@@ -291,8 +291,7 @@ class ViewAnswers::Judge {
     bool group = found.st_gid == plan.gid || (caller && in_groups(found.st_gid));
     bool refused = false;
     struct stat source {};
-    if (plan.idmapped && (step_.entry->flags & kMapOwner) != 0 &&
-        ::stat(view_.host_of(*step_.entry).c_str(), &source) == 0) {
+    if (plan.idmapped && step_.entry->map_owner && ::stat(view_.host_of(*step_.entry).c_str(), &source) == 0) {
       own = found.st_uid == source.st_uid;
       group = found.st_gid == source.st_gid;
       refused = (wanted & kWriteBit) != 0 && found.st_uid == 0 && !own;

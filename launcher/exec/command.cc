@@ -204,8 +204,7 @@ class ExecCommand {
 
   Result<sandbox::Confined> enter_once(const ExecStreams& streams) {
     VerifiedArtifact program = TRY(verify::open_program(plan_->program));
-    sandbox::PreparedSandbox prepared = TRY(sandbox::prepare(plan_->sandbox, program, facts_));
-    return sandbox::enter(std::move(prepared), streams.inside());
+    return sandbox::enter(plan_->sandbox, program, facts_, streams.inside());
   }
 
   // The identity that was hoped for can't be had: nothing was started.

@@ -71,8 +71,7 @@ Result<LiveProbe> probe_live(sandbox::SandboxPlan plan, const std::string& progr
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return fail_errno("probe", "pipe", errno);
   Fd read(ends[0]);
   Fd write(ends[1]);
-  sandbox::PreparedSandbox prepared = TRY(sandbox::prepare(plan, artifact, facts));
-  sandbox::Confined confined = TRY(sandbox::enter(std::move(prepared), {.output = write.get()}));
+  sandbox::Confined confined = TRY(sandbox::enter(plan, artifact, facts, {.output = write.get()}));
   write.reset();
   std::string heard = hear(read.get());
   LiveProbe probe;

@@ -1,7 +1,7 @@
 // What the command's standard streams are: never the caller's own files and terminals.
 //
 //   ExecStreams streams = TRY(ExecStreams::open(ci));
-//   enter(prepared, streams.inside());
+//   enter(plan, artifact, facts, streams.inside());
 //   streams.started();                        // our copies of its ends are closed
 //
 // A pipe of the caller is handed on as it is; a terminal becomes a terminal of our own (the inner pty), whose output is

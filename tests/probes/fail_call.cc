@@ -3,7 +3,8 @@
 //   fail_call list FILE PROGRAM ARGUMENT...          writes a line "PROCESS EXECS CALL NTH" for each call made
 //   fail_call fail PROCESS EXECS CALL NTH ERRNO PROGRAM ARGUMENT...
 //
-// PROCESS counts from 0 in the order of their making, EXECS how often it has exec'ed, NTH from 1 the calls of that
+// PROCESS is 0 for the first, and 16 times its maker's number and one more for each that the maker makes, so that it
+// doesn't depend on which of two processes is faster; EXECS how often it has exec'ed, NTH from 1 the calls of that
 // number in between. The exit code is the program's; 99 when the call to fail was never made; 98 when it ran for too
 // long.
 #include <elf.h>
@@ -20,6 +21,7 @@
 #include <cstring>
 #include <map>
 #include <tuple>
+#include <utility>
 
 namespace {
 
@@ -36,10 +38,12 @@ struct Call {
 };
 
 struct Tracee {
-  long process = 0;
+  long process = -1;  // not told yet who made it
+  long children = 0;
   long execs = 0;
   std::map<long, long> made;
   bool failing = false;
+  bool waits = false;  // stopped before its maker's event came
 };
 
 class Tracer {
@@ -48,7 +52,7 @@ class Tracer {
 
   // Until every process has ended; the exit code of the first.
   int follow(pid_t first) {
-    tracee(first);
+    tracees_[first].process = 0;
     int code = 0;
     for (;;) {
       int status = 0;
@@ -66,16 +70,24 @@ class Tracer {
   }
 
  private:
-  Tracee& tracee(pid_t pid) {
-    auto [place, first] = tracees_.try_emplace(pid);
-    if (first) place->second.process = next_++;
-    return place->second;
+  void number_child(pid_t maker_pid) {
+    unsigned long child = 0;
+    if (::ptrace(PTRACE_GETEVENTMSG, maker_pid, nullptr, &child) != 0) return;
+    Tracee& maker = tracees_[maker_pid];
+    Tracee& one = tracees_[static_cast<pid_t>(child)];
+    one.process = maker.process * 16 + ++maker.children;
+    if (std::exchange(one.waits, false)) ::ptrace(PTRACE_SYSCALL, static_cast<pid_t>(child), nullptr, 0L);
   }
 
   void stopped(pid_t pid, int status) {
     int signal = WSTOPSIG(status);
     int event = status >> 16;
-    Tracee& one = tracee(pid);
+    Tracee& one = tracees_[pid];
+    if (one.process < 0) {
+      one.waits = true;
+      return;
+    }
+    if (event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK || event == PTRACE_EVENT_CLONE) number_child(pid);
     if (event == PTRACE_EVENT_EXEC) {
       ++one.execs;
       one.made.clear();
@@ -123,7 +135,6 @@ class Tracer {
   Call wanted_;
   int error_;
   bool failed_ = false;
-  long next_ = 0;
   std::map<pid_t, Tracee> tracees_;
 };
 

@@ -2,6 +2,8 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <random>
 
@@ -13,9 +15,6 @@ namespace {
 
 PlanFields example() {
   PlanFields fields;
-  fields.flags = kPlanHostNetwork;
-  fields.uid = 1000;
-  fields.gid = 1001;
   fields.sources = 2;
   fields.landlock_abi = 7;
   fields.pid_max = 512;
@@ -54,9 +53,6 @@ TEST(PlanWire, RoundTrip) {
   std::string bytes = write_plan(example());
   auto plan = std::make_unique<WirePlan>();
   ASSERT_TRUE(read_plan(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), *plan));
-  EXPECT_EQ(plan->flags, kPlanHostNetwork);
-  EXPECT_EQ(plan->uid, 1000U);
-  EXPECT_EQ(plan->gid, 1001U);
   EXPECT_EQ(plan->landlock_abi, 7);
   EXPECT_STREQ(plan->working_directory.data, "/ws");
   EXPECT_STREQ(plan->program.data, "/opt/tool");
@@ -107,7 +103,6 @@ TEST(PlanWire, BadFieldsAreRefused) {
   using Change = void (*)(PlanFields&);
   const Change changes[] = {
       [](PlanFields& f) { f.arguments.clear(); },
-      [](PlanFields& f) { f.flags = 1U << 20; },
       [](PlanFields& f) { f.sources = kMostSources + 1; },
       [](PlanFields& f) { f.sources = 1; },  // an entry names source 1
       [](PlanFields& f) { f.working_directory = "relative"; },
@@ -144,13 +139,60 @@ TEST(PlanWire, CleanPaths) {
     EXPECT_FALSE(clean_path(path, std::strlen(path))) << path;
 }
 
-TEST(PlanWire, SealedOnceTheTerminalIsKnown) {
+TEST(PlanWire, TheBeginningIsWholeOrRefused) {
+  const Beginning good{.magic = kPlanMagic,
+                       .version = kPlanVersion,
+                       .flags = kPlanHostNetwork | kPlanLandlockTier,
+                       .uid = 1000,
+                       .gid = 1001,
+                       .shown_uid = 1,
+                       .shown_gid = 2};
+  WirePlan plan;
+  ASSERT_TRUE(read_beginning(&good, sizeof good, plan));
+  EXPECT_EQ(plan.flags, kPlanHostNetwork | kPlanLandlockTier);
+  EXPECT_EQ(plan.uid, 1000U);
+  EXPECT_EQ(plan.gid, 1001U);
+  EXPECT_EQ(plan.shown_uid, 1U);
+  EXPECT_EQ(plan.shown_gid, 2U);
+  unsigned char bytes[sizeof good + 1] = {};
+  std::memcpy(bytes, &good, sizeof good);
+  for (std::size_t size = 0; size <= sizeof bytes; ++size)
+    EXPECT_EQ(read_beginning(bytes, size, plan), size == sizeof good) << size;
+  using Change = void (*)(Beginning&);
+  for (Change change : {Change([](Beginning& b) { b.magic ^= 1; }), Change([](Beginning& b) { ++b.version; }),
+                        Change([](Beginning& b) { b.flags = kPlanKnownFlags + 1; })}) {
+    Beginning bad = good;
+    change(bad);
+    EXPECT_FALSE(read_beginning(&bad, sizeof bad, plan));
+  }
+}
+
+// A seed of an older version would be refused at its head, and the fuzzer would begin with nothing.
+TEST(PlanWire, TheFuzzersSeedsAreOfThisVersion) {
+  auto seed = [](const char* name) {
+    std::ifstream file(std::string(ONCELATCH_SOURCE_DIR) + "/fuzz/corpus/sandbox_plan/" + name, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  for (const char* name : {"every-entry", "long-text", "minimal"}) {
+    bool good = false;
+    parse(seed(name), &good);
+    EXPECT_TRUE(good) << name;
+  }
+  for (const char* name : {"bad-magic", "truncated", "unclean-path"}) {
+    bool good = true;
+    parse(seed(name), &good);
+    EXPECT_FALSE(good) << name;
+  }
+  Beginning beginning;
+  const std::string bytes = seed("beginning");
+  EXPECT_TRUE(read_beginning(bytes.data(), bytes.size(), beginning));
+}
+
+TEST(PlanWire, SealedInMemory) {
   Result<Fd> message = plan_in_memory(write_plan(example()));
   ASSERT_TRUE(message);
-  ASSERT_TRUE(seal_plan(message->get(), true));
   char byte = 0;
   EXPECT_LT(::pwrite(message->get(), &byte, 1, 0), 0);
-  EXPECT_FALSE(seal_plan(message->get(), false));
   EXPECT_FALSE(plan_in_memory(std::string(kMostPlanBytes + 1, 'x')));
 }
 

@@ -9,7 +9,7 @@
 #include <functional>
 
 #include "sandbox/enter.h"
-#include "sandbox/planted.h"
+#include "sandbox/prepare.h"
 #include "tests/sandbox/must_confine.h"
 #include "verify/verify_file.h"
 
@@ -52,7 +52,8 @@ class Prepare : public testing::Test {
   static Result<PreparedSandbox> try_it(const SandboxPlan& plan, const HostFacts& facts) {
     Result<VerifiedArtifact> artifact = verify::verify_file("/bin/true", std::nullopt);
     EXPECT_TRUE(artifact);
-    return prepare(plan, *artifact, facts);
+    TRY(check_launch(plan, *artifact, facts));
+    return prepare(plan, facts, {});
   }
   void refuses(const std::function<void(SandboxPlan&)>& change, int error, const std::string& object) {
     SandboxPlan changed = plan();

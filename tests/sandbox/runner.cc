@@ -198,11 +198,9 @@ int run(int argc, char** argv) {
   HostFacts facts = probe_host(options.quick ? Probing::quick : Probing::full);
   if (options.landlock_abi >= 0) facts.lower_landlock(options.landlock_abi);
   if (Status held = check_guarantees(options, facts); !held) return refuse(held.error());
-  Result<PreparedSandbox> prepared = prepare(plan, *artifact, facts);
-  if (!prepared) return refuse(prepared.error());
   if (options.leak) leak_descriptors();
   Streams streams{.terminal = options.terminal ? 0 : -1, .input = 0, .output = 1, .error = 2};
-  Result<Confined> confined = enter(std::move(*prepared), streams);
+  Result<Confined> confined = enter(plan, *artifact, facts, streams);
   if (!confined) return refuse(confined.error());
   return supervise(std::move(*confined), options);
 }

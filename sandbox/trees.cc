@@ -1,0 +1,59 @@
+#include "sandbox/trees.h"
+
+#include <fcntl.h>
+#include <linux/mount.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace oncelatch::sandbox {
+
+namespace {
+
+Failure fault(const ViewEntry& entry, int error) {
+  return fail_errno("sandbox", "sources: " + entry.target, error,
+                    "check that the path exists, is no link and wasn't replaced meanwhile");
+}
+
+Fd clone_tree(int source) {
+  constexpr unsigned kFlags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE;
+  return Fd(static_cast<int>(::syscall(SYS_open_tree, source, "", kFlags)));
+}
+
+// The object's owner becomes the user of the plan: 0 or an errno. What must be writable is mapped or the launch fails;
+// what is read may do without.
+int map_owner(const SandboxPlan& plan, OwnerMapping& mapping, int tree, const ViewEntry& entry) {
+  Owner owner;
+  if (int error = owner_of(tree, owner); error != 0) return error;
+  if (!mapping.is_of(owner))
+    if (int error = mapping.make(owner, {plan.uid, plan.gid}); error != 0) return error;
+  const int error = mapping.apply(tree, true);
+  if (error == 0 || (entry.flags & kReadOnly) == 0) return error;
+  (void)mapping.apply(tree, false);
+  return 0;
+}
+
+}  // namespace
+
+Result<OwnerMapping> take_trees(const SandboxPlan& plan, std::vector<ViewEntry>& entries,
+                                std::vector<Fd>& descriptors) {
+  OwnerMapping mapping;
+  if (::geteuid() != 0) return mapping;
+  bool any = plan.idmapped;
+  for (ViewEntry& entry : entries) {
+    if (entry.kind != EntryKind::bind || entry.source < 0) continue;
+    Fd& place = descriptors[static_cast<std::size_t>(entry.source)];
+    Fd tree = clone_tree(place.get());
+    if (!tree && errno == EPERM && !any) return mapping;  // root without CAP_SYS_ADMIN
+    if (!tree) return fault(entry, errno);
+    if (int error = plan.idmapped && entry.map_owner ? map_owner(plan, mapping, tree.get(), entry) : 0; error != 0)
+      return fault(entry, error);
+    place = std::move(tree);
+    entry.flags |= kDetached;
+    any = true;
+  }
+  return mapping;
+}
+
+}  // namespace oncelatch::sandbox
