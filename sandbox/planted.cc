@@ -100,6 +100,16 @@ void sweep(const std::string& place) {
   ::closedir(directory);
 }
 
+// A umask may take the owner's bits, too.
+bool make_private(const std::string& path) {
+  if (::mkdir(path.c_str(), 0700) != 0) return false;
+  if (::chmod(path.c_str(), 0700) == 0) return true;
+  int error = errno;
+  ::rmdir(path.c_str());
+  errno = error;
+  return false;
+}
+
 Result<std::string> make_directory_somewhere(const std::string& name, uid_t uid,
                                              const std::vector<std::string>& visible) {
   int error = EROFS;
@@ -107,7 +117,7 @@ Result<std::string> make_directory_somewhere(const std::string& name, uid_t uid,
     if (shown(place, visible) || (uid != ::geteuid() && !open_to_others(place))) continue;
     std::string path = place + "/" + name;
     sweep(place);
-    if (::mkdir(path.c_str(), 0700) == 0) return path;
+    if (make_private(path)) return path;
     error = errno;
   }
   return fail_errno("sandbox", "self-test targets", error, "make /run, /tmp or /var/tmp writable");
@@ -121,7 +131,8 @@ Status given_away(const std::string& path, int rc) {
 Status plant_secret(const std::string& path, uid_t uid, gid_t gid) {
   Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file) return fail_errno("sandbox", path, errno);
-  if (::write(file.get(), "planted\n", 8) != 8) return fail_errno("sandbox", path, errno);
+  if (::fchmod(file.get(), 0600) != 0 || ::write(file.get(), "planted\n", 8) != 8)
+    return fail_errno("sandbox", path, errno);
   return ::geteuid() == 0 ? given_away(path, ::fchown(file.get(), uid, gid)) : Status();
 }
 
@@ -163,7 +174,7 @@ Result<std::unique_ptr<Planted>> Planted::make(uid_t uid, gid_t gid, const std::
   std::string name = TRY(random_name());
   std::string here = beside + "/probe";
   bool fits = here.size() + sizeof "/socket~" < sizeof sockaddr_un{}.sun_path;
-  if (!beside.empty() && uid == ::geteuid() && fits && !shown(beside, visible) && ::mkdir(here.c_str(), 0700) == 0) {
+  if (!beside.empty() && uid == ::geteuid() && fits && !shown(beside, visible) && make_private(here)) {
     planted->directory_ = here;
   } else {
     planted->directory_ = TRY(make_directory_somewhere(name, uid, visible));

@@ -12,6 +12,12 @@ namespace {
 constexpr std::string_view kPlain[] = {"USER",   "LOGNAME",  "COLORTERM", "NO_COLOR", "LANG",
                                        "LC_ALL", "LC_CTYPE", "TZ",        "TERM"};
 
+constexpr std::string_view kCertificates[] = {
+    "SSL_CERT_FILE",     "SSL_CERT_DIR",   "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
+    "GIT_SSL_CAINFO",    "GIT_SSL_CAPATH", "AWS_CA_BUNDLE",       "PIP_CERT",           "CARGO_HTTP_CAINFO",
+    "NIX_SSL_CERT_FILE", "DENO_CERT",      "NPM_CONFIG_CAFILE",   "npm_config_cafile",
+};
+
 // Whole families: what starts so tells a loader, a shell, an interpreter, a build tool or git what to load or run.
 constexpr std::string_view kLoading[] = {"LD_",
                                          "DYLD_",
@@ -171,6 +177,10 @@ class Builder {
 
 bool is_plain_variable(std::string_view name) {
   return std::find(std::begin(kPlain), std::end(kPlain), name) != std::end(kPlain);
+}
+
+bool names_certificates(std::string_view name) {
+  return std::find(std::begin(kCertificates), std::end(kCertificates), name) != std::end(kCertificates);
 }
 
 bool loads_code(std::string_view name) {

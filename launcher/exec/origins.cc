@@ -50,6 +50,8 @@ std::string Origins::of_bind(std::size_t index) const {
   if (at < given.size())
     return option(writable ? "--write" : "--read",
                   at < (writable ? options_.from_file.write : options_.from_file.read));
+  for (const auto& [path, name] : plan_.certificates)
+    if (path == bind.target) return "certificates that " + name + " names";
   for (const auto& [directory, name] : directories_)
     if (directory == bind.target) return "toolchain " + name;
   return "a tool's directory of your PATH";

@@ -40,6 +40,7 @@ class PlanMaker {
     sandbox_.workspace = plan_.workspace.path;
     sandbox_.home_inside = kHomeInside;
     TRY(show_paths());
+    TRY(show_certificates());
     TRY(show_toolchains());
     TRY(take_back());
     add_aliases(plan_.workspace.aliases);
@@ -68,6 +69,37 @@ class PlanMaker {
   Status show_paths() {
     for (const std::string& path : options_.read) TRY(show(path, sandbox::Access::read_only, "--read"));
     for (const std::string& path : options_.write) TRY(show(path, sandbox::Access::read_write, "--write"));
+    return {};
+  }
+
+  // What a variable names, where that is a file or directory by its absolute path.
+  [[nodiscard]] std::string named_by(const std::string& variable) const {
+    std::string value = value_of(environment_, variable);
+    if (value.empty() || value[0] != '/') return {};
+    std::string real = real_path(value);
+    struct stat info {};
+    const bool usable = !real.empty() && ::stat(real.c_str(), &info) == 0;
+    return usable && (S_ISREG(info.st_mode) || S_ISDIR(info.st_mode)) ? real : std::string();
+  }
+
+  // Inside as it is outside: in a part of the system that every sandbox has, in the workspace, or shown.
+  [[nodiscard]] bool in_view(const std::string& real) const {
+    std::vector<std::string> places = sandbox::etc_paths(true);
+    places.insert(places.end(), {"/usr", sandbox_.workspace});
+    places.insert(places.end(), visible_.begin(), visible_.end());
+    return std::any_of(places.begin(), places.end(),
+                       [&](const std::string& place) { return is_or_contains(place, real); });
+  }
+
+  // Of variables that the caller passes by their names.
+  Status show_certificates() {
+    for (const std::string& name : options_.pass_environment) {
+      const std::string real = names_certificates(name) ? named_by(name) : std::string();
+      if (real.empty() || in_view(real)) continue;
+      if (!home_.empty() && is_or_contains(real, home_)) continue;
+      TRY(show(value_of(environment_, name), sandbox::Access::read_only, ("--pass-env " + name + ":").c_str()));
+      plan_.certificates.emplace_back(real, name);
+    }
     return {};
   }
 
@@ -305,6 +337,9 @@ class PlanMaker {
   }
 
   void add_notes() {
+    for (const std::string& name : plan_.environment.passed)
+      if (const std::string real = named_by(name); !real.empty() && !in_view(real))
+        plan_.notes.push_back(shown(name) + " names " + shown(real) + ", which isn't visible inside: --read shows it");
     if (std::string note = note_on_settings(plan_.workspace.path); !note.empty())
       plan_.notes.push_back(std::move(note));
     if (plan_.workspace.is_link)

@@ -26,10 +26,11 @@ struct ExecPlan {
   std::string program;        // host path of the command's file
   std::string own_directory;  // of oncelatch itself, where something writable holds it
   CommandEnvironment environment;
-  std::vector<std::string> toolchains;  // names of those that are shown
-  std::uint64_t seconds = 0;            // 0: no limit
-  std::vector<std::string> notes;       // for stderr and the report
-  std::vector<std::string> losses;      // guarantees that were given up
+  std::vector<std::pair<std::string, std::string>> certificates;  // shown for a variable: real path, its name
+  std::vector<std::string> toolchains;                            // names of those that are shown
+  std::uint64_t seconds = 0;                                      // 0: no limit
+  std::vector<std::string> notes;                                 // for stderr and the report
+  std::vector<std::string> losses;                                // guarantees that were given up
 };
 
 [[nodiscard]] Result<ExecPlan> make_exec_plan(const ExecOptions& options, const std::vector<std::string>& environment,

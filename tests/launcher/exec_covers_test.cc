@@ -61,5 +61,29 @@ TEST(ExecCovers, AWritableFileOrDirectoryWithoutGit) {
   EXPECT_EQ(scratch.read("file"), "text\n");
 }
 
+TEST(ExecCovers, AsManyAsThereMayBe) {
+  Scratch scratch;
+  constexpr int kMost = 250;  // and what git would run
+  std::vector<std::string> options = {"exec"};
+  for (int i = 0; i < kMost; ++i) {
+    scratch.write("repository/" + std::to_string(i), "secret\n", 0644);
+    options.insert(options.end(), {"--deny", scratch.path("repository/" + std::to_string(i))});
+  }
+  std::vector<std::string> more;
+  for (int i = 0; i < 10; ++i) more.insert(more.end(), {"--deny", scratch.path("repository/more")});
+  scratch.write("repository/more", "secret\n", 0644);
+  const std::vector<std::string> command = {"--", "sh", "-c", "cat [0-9]*; cat more; ls | wc -l"};
+  auto with = [&](std::vector<std::string> words) {
+    words.insert(words.end(), command.begin(), command.end());
+    return scratch.oncelatch(words);
+  };
+  Output output = with(options);
+  EXPECT_EQ(output.out, "secret\n" + std::to_string(kMost + 1) + "\n") << output.err;
+  options.insert(options.end(), more.begin(), more.end());
+  Output refused = with(options);
+  EXPECT_EQ(refused.status.shell_code(), 125) << refused.out;
+  EXPECT_NE(refused.err.find("at most 256 covers"), std::string::npos) << refused.err;
+}
+
 }  // namespace
 }  // namespace oncelatch::test
