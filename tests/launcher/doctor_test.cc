@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <filesystem>
+
+#include <filesystem>
 #include <sstream>
 
 #include "base/untrusted.h"
@@ -106,6 +108,43 @@ TEST(DoctorWithout, ProvesTheLowerTierByItsOwnLayers) {
     const std::string layers = probe.at("layers");
     EXPECT_FALSE(layers.empty()) << probe;
     EXPECT_EQ(layers.find("namespace"), std::string::npos) << probe;
+  }
+}
+
+// A build whose exec path leaves one layer out. On the old root there is no home of the sandbox, which Landlock's rules
+// miss before the self-test: not ready either.
+TEST(DoctorWithout, NamesTheLayerThatIsMissing) {
+  Scratch scratch;
+  const std::string place = scratch.path("weakened");
+  std::filesystem::create_directory(place);
+  for (const char* name : {"oncelatch", "oncelatch-session", "oncelatch-narrow", "oncelatch-relay"})
+    std::filesystem::copy_file(program(name), place + "/" + name);
+  std::filesystem::copy_file(std::string(ONCELATCH_BINARY_DIR) + "/tests/sandbox/weakened/oncelatch-exec",
+                             place + "/oncelatch-exec");
+  for (const std::string layer : {"mount-namespace", "pid-namespace", "network-namespace", "userns-limit",
+                                  "capabilities", "landlock", "seccomp", "init-not-dumpable", "none"}) {
+    SCOPED_TRACE(layer);
+    scratch.write("weakened/oncelatch-exec.layer", layer, 0644);
+    auto doctor = [&](std::vector<std::string> words) {
+      Spawn spawn = scratch.spawn(std::move(words));
+      spawn.path = place + "/oncelatch";
+      Result<Output> output = run_bounded(std::move(spawn), 65536, std::chrono::seconds(20));
+      EXPECT_TRUE(output);
+      return output ? *output : Output{};
+    };
+    const bool whole = layer == "none";
+    const Output told = doctor({"doctor"});
+    EXPECT_EQ(told.status.shell_code(), whole ? 0 : 121) << told.out;
+    EXPECT_THAT(told.out, HasSubstr(whole ? "Ready: " : "Not ready: "));
+    const std::string missing = layer == "mount-namespace" ? "landlock: /home/agent: " : "self-test: " + layer + ": ";
+    if (!whole) {
+      EXPECT_THAT(told.out, HasSubstr(missing.substr(0, missing.rfind(':'))));
+    }
+    const std::vector<Json> body = json_lines(doctor({"doctor", "--json"}).out);
+    ASSERT_EQ(body.size(), 1U);
+    EXPECT_EQ(body[0].at("ready"), whole);
+    EXPECT_EQ(body[0].at("self_test").at("held"), whole);
+    EXPECT_THAT(body[0].at("self_test").value("error", ""), HasSubstr(whole ? "" : missing));
   }
 }
 

@@ -276,8 +276,8 @@ TEST(ExecWeakened, TheReportNamesTheMissingLayer) {
   fs::copy_file(program("oncelatch"), place + "/oncelatch");
   fs::copy_file(std::string(ONCELATCH_BINARY_DIR) + "/tests/sandbox/weakened/oncelatch-exec",
                 place + "/oncelatch-exec");
-  for (const std::string layer :
-       {"seccomp", "landlock", "pid-namespace", "network-namespace", "capabilities", "none"}) {
+  for (const std::string layer : {"pid-namespace", "network-namespace", "userns-limit", "capabilities", "landlock",
+                                  "seccomp", "init-not-dumpable", "none"}) {
     Spawn spawn = scratch.spawn(
         {"exec", "--env", "ONCELATCH_WEAKEN=" + layer, "--report", scratch.path("report.json"), "--", "echo", "RAN"});
     spawn.path = place + "/oncelatch";

@@ -1,5 +1,7 @@
-// Part of the test-only oncelatch-exec: ONCELATCH_WEAKEN=LAYER in the plan's environment leaves that layer out,
-// ONCELATCH_GO_ON=1 starts the program although the self-test found it. Freestanding, like the rest of that program.
+// Part of the test-only oncelatch-exec: ONCELATCH_WEAKEN=LAYER in the plan's environment leaves that layer out, or
+// where it says nothing, the layer that the file oncelatch-exec.layer beside the program names (a launch of doctor has
+// no environment). ONCELATCH_GO_ON=1 starts the program although the self-test found it. Freestanding, like the rest of
+// that program.
 #include <linux/fcntl.h>
 #include <linux/mount.h>
 #include <linux/sched.h>
@@ -26,8 +28,8 @@ Outcome nothing(Context&) {
 
 // The old root stays the root; only the working directory is entered.
 Outcome stay_on_old_root(Context& context) {
-  if (long rc = sys::call(__NR_chdir, context.plan->working_directory.data); rc < 0)
-    return failed(rc, "working directory");
+  // Root's may not be open to the user it became.
+  if (sys::call(__NR_chdir, context.plan->working_directory.data) < 0) (void)sys::call(__NR_chdir, "/");
   sys::call(__NR_umask, context.umask);
   return {};
 }
@@ -64,17 +66,35 @@ const char* variable(const Context& context, const char* name) {
   return nullptr;
 }
 
+char layer_of_file[64];
+
+// While the program's own name can still be opened.
+void read_layer_of_file() {
+  char path[4096];
+  const long size = sys::call(__NR_readlinkat, AT_FDCWD, "/proc/self/exe", path, sizeof path - sizeof ".layer");
+  if (size <= 0) return;
+  std::memcpy(path + size, ".layer", sizeof ".layer");
+  const long file = sys::call(__NR_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return;
+  (void)sys::call(__NR_read, file, layer_of_file, sizeof layer_of_file - 1);
+  sys::close(static_cast<int>(file));
+}
+
 const Layer* weakened(const Context& context) {
   const char* name = variable(context, "ONCELATCH_WEAKEN");
+  if (name == nullptr) name = layer_of_file;
   for (const Layer& layer : kLayers)
-    if (name != nullptr && std::strcmp(name, layer.name) == 0) return &layer;
+    if (std::strcmp(name, layer.name) == 0) return &layer;
   return nullptr;
 }
 
 }  // namespace
 
 bool replaced_by_test(Context& context, const Step& step, Outcome& outcome) {
-  if (step.stage == Stage::descriptors) return false;
+  if (step.stage == Stage::descriptors) {
+    read_layer_of_file();
+    return false;
+  }
   if (step.stage == Stage::plan) return context.message != nullptr;  // received already, for the line below
   if (step.run == make_namespaces && receive_plan(context).error != 0) return false;
   const Layer* layer = weakened(context);
