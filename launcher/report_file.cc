@@ -72,6 +72,7 @@ Status ReportFile::open_beneath(const std::string& directory) {
   if (!exists && errno != ENOENT && !name_.empty()) return fail_errno("report", shown_, errno, "name another file");
   if (name_.empty() || (exists && S_ISDIR(found.st_mode)))
     return fail("report", shown_, "is a directory", "name a file with --report FILE");
+  if (exists && S_ISREG(found.st_mode)) TRY(check_replaceable(found));
   if (!exists || S_ISREG(found.st_mode)) return try_to_create();
   if (!S_ISFIFO(found.st_mode) && !S_ISCHR(found.st_mode))
     return fail("report", shown_, S_ISLNK(found.st_mode) ? "is a symbolic link" : "is no file that can be written to",
@@ -81,6 +82,17 @@ Status ReportFile::open_beneath(const std::string& directory) {
     return fail_errno("report", shown_, errno, errno == ENXIO ? "start its reader first" : "name another file", "open");
   directory_.reset();
   return {};
+}
+
+// rename(2): in a sticky directory only by the owner of the file or of the directory. (Who may is no matter of mode
+// alone, so an attempt of writing wouldn't tell.)
+Status ReportFile::check_replaceable(const struct stat& found) const {
+  struct stat directory {};
+  if (::fstat(directory_.get(), &directory) != 0) return fail_errno("report", shown_, errno, "name another file");
+  const uid_t user = ::geteuid();
+  if (user == 0 || (directory.st_mode & S_ISVTX) == 0 || found.st_uid == user || directory.st_uid == user) return {};
+  return fail_errno("report", shown_, EPERM, "name another file with --report FILE",
+                    "another user's, in a directory where only its owner may replace it");
 }
 
 // A file beside it, as will be made in the end.
@@ -104,8 +116,11 @@ Status ReportFile::write(std::string_view text) const {
   }
   Status written = write_file_atomic(directory_.get(), name_, text, 0600);
   if (written) return {};
-  return fail_errno("report", shown_, written.error().errno_value, "the command has run; only its report is missing",
-                    written.error().what);
+  Error error = written.error();
+  error.stage = "report";
+  error.object = shown_;
+  error.try_next = "the command has run; only its report is missing";
+  return Failure(std::move(error));
 }
 
 }  // namespace oncelatch::launcher

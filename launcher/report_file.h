@@ -9,6 +9,8 @@
 // stream whose reader stalls for 5 seconds is given up. After fork: not used. Part of the light program.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <string>
 #include <string_view>
 
@@ -30,6 +32,7 @@ class ReportFile {
 
  private:
   [[nodiscard]] Status open_beneath(const std::string& directory);
+  [[nodiscard]] Status check_replaceable(const struct stat& found) const;
   [[nodiscard]] Status try_to_create() const;
 
   std::string shown_;

@@ -96,6 +96,8 @@ const char* advice(Stage stage) {
     case Stage::identity_maps:
     case Stage::root:
     case Stage::proc:
+    case Stage::host_name:
+    case Stage::pivot:
       return "oncelatch doctor shows what this machine allows";
     case Stage::self_test:
       return "the sandbox doesn't hold on this machine; nothing was started. Please report it";
@@ -112,6 +114,8 @@ bool means_missing_feature(const StatusRecord& record) {
     case Stage::identity_maps:
     case Stage::root:
     case Stage::proc:
+    case Stage::host_name:
+    case Stage::pivot:
     case Stage::landlock:
     case Stage::seccomp:
       return true;

@@ -80,6 +80,23 @@ Answer mount_things() {
   return {0, ""};
 }
 
+constexpr int kDetach = 2;  // MNT_DETACH
+
+// The rest of what a filter around us may refuse one by one.
+Answer take_new_root() {
+  const long context = ::syscall(SYS_fsopen, "tmpfs", FSOPEN_CLOEXEC);
+  if (context < 0) return {errno, "fsopen"};
+  if (::syscall(SYS_fsconfig, context, FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0) return {errno, "fsconfig"};
+  const long root = ::syscall(SYS_fsmount, context, FSMOUNT_CLOEXEC, 0);
+  if (root < 0) return {errno, "fsmount"};
+  if (::syscall(SYS_move_mount, root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) != 0) return {errno, "move_mount"};
+  if (::syscall(SYS_sethostname, "oncelatch", 9) != 0) return {errno, "sethostname"};
+  if (::syscall(SYS_fchdir, root) != 0) return {errno, "fchdir"};
+  if (::syscall(SYS_pivot_root, ".", ".") != 0) return {errno, "pivot_root"};
+  if (::syscall(SYS_umount2, ".", kDetach) != 0) return {errno, "umount2"};
+  return {0, ""};
+}
+
 // The kernel uid the sandbox would run under: root gives itself up first, as the exec path does.
 void become_ordinary() {
   if (::geteuid() == 0) {
@@ -104,6 +121,7 @@ Answer enter_namespaces(std::uint64_t flags, bool mount) {
   if (child == 0) {
     *shared = map_ids(uid, gid);
     if (shared->error == 0 && mount) *shared = mount_things();
+    if (shared->error == 0 && mount) *shared = take_new_root();
     ::_exit(0);
   }
   int status = 0;

@@ -64,6 +64,21 @@ TEST_F(ReportFilePlaces, RefusesWhatItWouldReplaceOrCantWrite) {
   EXPECT_TRUE(S_ISLNK(info.st_mode));
 }
 
+// Found out before the command runs, not when its report is to take the place.
+TEST_F(ReportFilePlaces, AnotherUsersFileInAStickyDirectory) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs two users";
+  test::Scratch user(test::kOrdinaryUser);
+  const std::string place = user.path("common");
+  ASSERT_EQ(::mkdir(place.c_str(), 0755), 0);
+  ASSERT_EQ(::chmod(place.c_str(), 01777), 0);
+  Fd file(::open((place + "/report.json").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
+  Output refused = user.oncelatch({"exec", "--report", place + "/report.json", "--", "echo", "RAN"});
+  EXPECT_EQ(refused.out, "");
+  EXPECT_THAT(refused.err, HasSubstr("another user's"));
+  Output other = user.oncelatch({"exec", "--report", place + "/other.json", "--", "echo", "RAN"});
+  EXPECT_EQ(other.out, "RAN\n") << other.err;
+}
+
 TEST_F(ReportFilePlaces, WritesToStreams) {
   ASSERT_EQ(::mkfifo(path("fifo").c_str(), 0600), 0);
   Fd reader(::open(path("fifo").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));

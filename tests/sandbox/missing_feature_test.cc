@@ -18,6 +18,11 @@ constexpr Lack kLacks[] = {
     {"seccomp:1", "seccomp-filter", "CONFIG_SECCOMP_FILTER"},
     {"open_tree:38", "user-namespace", "Docker"},
     {"mount:1", "user-namespace", "Docker"},
+    {"fsopen:38", "user-namespace", "Docker"},
+    {"move_mount:1", "user-namespace", "Docker"},
+    {"pivot_root:1", "user-namespace", "Docker"},
+    {"umount2:1", "user-namespace", "Docker"},
+    {"sethostname:1", "user-namespace", "Docker"},
     {"openat2:38", "openat2", "outer"},
     {"pidfd_open:38", "pidfd", "5.3"},
 };
@@ -53,11 +58,17 @@ TEST(MissingFeature, IsRefusedAndExplained) {
 TEST(MissingFeature, IsRefusedWhileEnteringToo) {
   REQUIRE_CONFINEMENT();
   Lab lab(possible_launches().back());
-  Seen seen = run_without(lab, "user-namespaces", {"--quick"});
-  EXPECT_EQ(seen.code, kRefused);
-  EXPECT_EQ(seen.out, "");
-  EXPECT_NE(seen.err.find("refused EOPNOTSUPP sandbox: namespaces: clone3"), std::string::npos) << seen.err;
-  EXPECT_NE(seen.err.find("lacks user-namespace"), std::string::npos) << seen.err;
+  const std::pair<const char*, const char*> refused[] = {{"user-namespaces", "namespaces: clone3"},
+                                                         {"sethostname:1", "host-name: sethostname"},
+                                                         {"pivot_root:1", "pivot: pivot_root"},
+                                                         {"umount2:1", "pivot: umount of the old root"}};
+  for (const auto& [deny, step] : refused) {
+    Seen seen = run_without(lab, deny, {"--quick"});
+    EXPECT_EQ(seen.code, kRefused) << deny;
+    EXPECT_EQ(seen.out, "") << deny;
+    EXPECT_NE(seen.err.find("refused EOPNOTSUPP sandbox: " + std::string(step)), std::string::npos) << seen.err;
+    EXPECT_NE(seen.err.find("lacks user-namespace"), std::string::npos) << seen.err;
+  }
 }
 
 // Each system call of the set-up fails once: the launch is refused with the stage's name, nothing runs.
