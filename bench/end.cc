@@ -1,6 +1,6 @@
 // How long what runs inside outlives the process that is killed with SIGKILL: the launcher of `exec`, and of a session
 // the front end, the supervisor, the relay and tmux's server. Measured to the exit of the last process inside, by its
-// pidfd. Bar: 100 ms.
+// pidfd. Bar: 100 ms. Beside it bubblewrap's launcher with --die-with-parent, and the ratio.
 //   build/release/bench/bench_end [ROUNDS]
 #include <fmt/core.h>
 #include <poll.h>
@@ -27,6 +27,9 @@ using Clock = std::chrono::steady_clock;
 
 const std::string kLauncher = std::string(ONCELATCH_BINARY_DIR) + "/launcher/oncelatch";
 const std::string kAgent = std::string(ONCELATCH_BINARY_DIR) + "/tests/agents/kiro/kiro-cli";
+
+constexpr const char* kPeer = "/usr/bin/bwrap";
+constexpr const char* kCommand = "sleep 86399 & setsid sleep 86399 & : > up; wait";
 
 struct Line {
   int pid = 0;
@@ -80,6 +83,7 @@ struct Kind {
   const char* name;
   const char* victim;  // the words its command line starts with; empty: the program started; "2": its first child
   bool session;
+  bool peer = false;
 };
 
 // One start, one kill; negative: it could not be measured.
@@ -92,7 +96,13 @@ double measure(const std::string& root, const Kind& kind) {
   if (kind.session)
     spawn.argv = {"oncelatch", "run", "kiro", "--cli-path", kAgent, "--events", root + "/events"};
   else
-    spawn.argv = {"oncelatch", "exec", "--", "sh", "-c", "sleep 86399 & setsid sleep 86399 & : > up; wait"};
+    spawn.argv = {"oncelatch", "exec", "--", "sh", "-c", kCommand};
+  if (kind.peer) {
+    spawn.path = kPeer;
+    spawn.argv = {
+        "bwrap", "--unshare-all", "--die-with-parent",  "--ro-bind",          "/",  "/",  "--dev", "/dev", "--proc",
+        "/proc", "--bind",        root + "/repository", root + "/repository", "sh", "-c", kCommand};
+  }
   ::unlink((root + "/events").c_str());
   ::unlink((root + "/repository/up").c_str());
   Result<Process> started = start(spawn);
@@ -111,7 +121,7 @@ double measure(const std::string& root, const Kind& kind) {
     victim = find(tree, kind.victim);
   std::vector<Fd> inside;
   for (const Line& line : tree)
-    if (line.inside && line.pid != victim)
+    if ((line.inside || kind.peer) && line.pid != victim)
       inside.emplace_back(static_cast<int>(::syscall(SYS_pidfd_open, line.pid, 0)));
   if (victim < 0 || inside.size() < 2) return -1;
   const Clock::time_point since = Clock::now();
@@ -125,19 +135,19 @@ double measure(const std::string& root, const Kind& kind) {
 
 int main(int argc, char** argv) {
   const int rounds = argc > 1 ? std::atoi(argv[1]) : 20;
-  const Kind kinds[] = {{"exec: launcher", "", false},
-                        {"run: front end", "", true},
-                        {"run: supervisor", "2", true},
-                        {"run: relay", "oncelatch-relay", true},
-                        {"run: tmux server", "tmux -D", true}};
+  const Kind kinds[] = {{"exec: launcher", "", false},         {"run: front end", "", true},
+                        {"run: supervisor", "2", true},        {"run: relay", "oncelatch-relay", true},
+                        {"run: tmux server", "tmux -D", true}, {"bubblewrap", "", false, true}};
   char pattern[] = "/tmp/oncelatch-bench-XXXXXX";
   const std::string root = ::mkdtemp(pattern);
   for (const char* name : {"/home", "/repository", "/runtime", "/state"}) ::mkdir((root + name).c_str(), 0700);
   std::ofstream(root + "/repository/.kiro-standin.json")
       << R"({"steps": [{"type": "prompt", "tool": "shell", "id": "a", "command": "true"}]})";
   int failed = 0;
+  double ours = 0;
   fmt::print("{} rounds each, milliseconds from SIGKILL to the exit of the last process inside (bar 100)\n", rounds);
   for (const Kind& kind : kinds) {
+    if (kind.peer && ::access(kPeer, X_OK) != 0) continue;
     std::vector<double> took;
     for (int i = 0; i < rounds; ++i)
       if (double one = measure(root, kind); one >= 0) took.push_back(one);
@@ -148,6 +158,9 @@ int main(int argc, char** argv) {
     else
       fmt::print("{:18} median {:6.1f}   most {:6.1f}   ({} of {})\n", kind.name, took[took.size() / 2], took.back(),
                  took.size(), rounds);
+    if (took.empty()) continue;
+    if (&kind == kinds) ours = took[took.size() / 2];
+    if (kind.peer) fmt::print("{:18} {:13.2f}   of exec's launcher over it\n", "ratio", ours / took[took.size() / 2]);
   }
   Result<Fd> parent = open_directory("/tmp");
   if (parent) (void)remove_tree(parent->get(), root.substr(5));

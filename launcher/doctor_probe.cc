@@ -1,5 +1,7 @@
 #include "launcher/doctor_probe.h"
 
+#include <signal.h>
+
 #include <cerrno>
 #include <cstdlib>
 
@@ -29,6 +31,23 @@ class ScratchWorkspace {
 
  private:
   std::string made_;
+};
+
+// Signals that would end us wait, so that the directory is removed before: a launch takes 20 seconds at most.
+class HeldSignals {
+ public:
+  HeldSignals() {
+    sigset_t held;
+    sigemptyset(&held);
+    for (int number : {SIGHUP, SIGINT, SIGQUIT, SIGTERM}) sigaddset(&held, number);
+    ::sigprocmask(SIG_BLOCK, &held, &before_);
+  }
+  HeldSignals(const HeldSignals&) = delete;
+  HeldSignals& operator=(const HeldSignals&) = delete;
+  ~HeldSignals() { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_;
 };
 
 struct ProofRow {
@@ -79,6 +98,7 @@ std::string_view proved_by(std::string_view probe, sandbox::Tier tier) {
 DoctorProbe run_doctor_probe(const sandbox::HostFacts& facts) {
   constexpr std::uint64_t kMemory = std::uint64_t{256} << 20;
   DoctorProbe result;
+  const HeldSignals held;  // before the directory, so after it is gone
   ScratchWorkspace scratch;
   sandbox::SandboxPlan plan;
   plan.least_tier = sandbox::Tier::landlock;  // what there is

@@ -49,8 +49,6 @@ class Cgroup {
   // it does, or there is no group.
   [[nodiscard]] int memory_event() const { return memory_event_.get(); }
   [[nodiscard]] bool ran_out_of_memory() const;
-  // How often a new process was refused.
-  [[nodiscard]] std::uint64_t refused_processes() const;
   [[nodiscard]] std::string in_words() const;
 
  private:

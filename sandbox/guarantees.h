@@ -28,6 +28,10 @@ struct Guarantee {
 // All eleven, always in this order.
 [[nodiscard]] std::vector<Guarantee> guarantees(const HostFacts& facts, const SandboxPlan& plan);
 
+[[nodiscard]] bool is_guarantee(const std::string& name);
+// What to try instead of a name that none has.
+[[nodiscard]] std::string guarantee_meant_by(const std::string& name);
+
 struct Requirement {
   std::string name;
   unsigned layers = 1;

@@ -22,7 +22,6 @@ inline constexpr std::uint64_t kUseTerminal = kReadFile | kWriteFile | kTruncate
 
 inline constexpr std::uint64_t kRightsTable[] = {
     0,                          // none
-    kReadDir,                   // list
     kRead,                      // read
     kRead | kExecute,           // read_execute
     kRead | kWrite,             // read_write

@@ -37,8 +37,8 @@ constexpr bool is_cover(EntryKind kind) {
   return kind == EntryKind::pin || kind == EntryKind::protect || kind == EntryKind::hide;
 }
 
-enum class Rights : std::uint8_t { none, list, read, read_execute, read_write, read_write_execute };
-inline constexpr unsigned kRightsKinds = 6;
+enum class Rights : std::uint8_t { none, read, read_execute, read_write, read_write_execute };
+inline constexpr unsigned kRightsKinds = 5;
 
 inline constexpr std::uint8_t kReadOnly = 1;
 inline constexpr std::uint8_t kNoExecute = 2;

@@ -35,13 +35,9 @@ const char* given_up(const std::string& name) {
   return "";
 }
 
-Status check_name(const std::vector<Guarantee>& given, const std::string& name) {
-  std::vector<std::string_view> known;
-  for (const Guarantee& guarantee : given) known.push_back(guarantee.name);
-  if (std::find(known.begin(), known.end(), name) != known.end()) return {};
-  std::string near = nearest_word(name, known);
-  return fail_errno("command line", escape_for_display(name, 64), EINVAL,
-                    near.empty() ? "oncelatch doctor lists the guarantees" : "did you mean " + near + "?",
+Status check_name(const std::string& name) {
+  if (is_guarantee(name)) return {};
+  return fail_errno("command line", escape_for_display(name, 64), EINVAL, guarantee_meant_by(name),
                     "no guarantee has this name");
 }
 
@@ -102,10 +98,21 @@ const std::vector<Requirement>& default_requirements() {
   return defaults;
 }
 
+bool is_guarantee(const std::string& name) {
+  return *given_up(name) != 0;
+}
+
+std::string guarantee_meant_by(const std::string& name) {
+  std::vector<std::string_view> known;
+  for (const GivenUp& row : kGivenUp) known.emplace_back(row.name);
+  const std::string near = nearest_word(name, known);
+  return near.empty() ? "oncelatch doctor lists the guarantees" : "did you mean " + near + "?";
+}
+
 Status check_required(const std::vector<Guarantee>& given, const std::vector<Requirement>& required,
                       const std::vector<std::string>& accepted_losses, const HostFacts& facts) {
-  for (const Requirement& requirement : required) TRY(check_name(given, requirement.name));
-  for (const std::string& name : accepted_losses) TRY(check_name(given, name));
+  for (const Requirement& requirement : required) TRY(check_name(requirement.name));
+  for (const std::string& name : accepted_losses) TRY(check_name(name));
   if (facts.tier() == Tier::none) return cannot_confine("this machine", facts);
   Shortfall missing = shortfall(given, required, accepted_losses);
   if (missing.missing.empty()) return {};

@@ -4,9 +4,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <csignal>
 #include <filesystem>
-
-#include <filesystem>
+#include <set>
 #include <sstream>
 
 #include "base/untrusted.h"
@@ -109,6 +110,30 @@ TEST(DoctorWithout, ProvesTheLowerTierByItsOwnLayers) {
     EXPECT_FALSE(layers.empty()) << probe;
     EXPECT_EQ(layers.find("namespace"), std::string::npos) << probe;
   }
+}
+
+std::set<std::string> doctors_directories() {
+  std::set<std::string> found;
+  for (const auto& entry : std::filesystem::directory_iterator("/tmp"))
+    if (entry.path().filename().string().starts_with("oncelatch-doctor-")) found.insert(entry.path());
+  return found;
+}
+
+TEST(DoctorWithout, ASignalAtAnyMomentLeavesNothing) {
+  Scratch scratch;
+  const std::set<std::string> before = doctors_directories();
+  for (useconds_t moment = 0; moment < 24'000; moment += 1'000) {
+    Result<Process> doctor = start(scratch.spawn({"doctor"}));
+    ASSERT_TRUE(doctor);
+    ::usleep(moment);
+    ASSERT_TRUE(doctor->signal(SIGTERM));
+    ASSERT_TRUE(doctor->wait(std::chrono::seconds(20)));
+  }
+  auto clean = [&] {  // those of tests beside this one come and go
+    std::set<std::string> now = doctors_directories();
+    return std::includes(before.begin(), before.end(), now.begin(), now.end());
+  };
+  EXPECT_TRUE(eventually(clean, std::chrono::seconds(10)));
 }
 
 // A build whose exec path leaves one layer out. On the old root there is no home of the sandbox, which Landlock's rules

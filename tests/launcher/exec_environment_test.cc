@@ -123,6 +123,15 @@ TEST_P(ExecEnvironment, B019ASecretIsPassedToTheProgramOnly) {
   const std::vector<ProcessLine> tree = process_tree(process->pid());
   EXPECT_GE(tree.size(), 4U);
   for (const ProcessLine& one : tree) EXPECT_THAT(one.command, Not(HasSubstr(canary)));
+  int staying = 0;  // the outer half and the first process inside: neither has the plan any more
+  for (const ProcessLine& one : tree) {
+    if (::geteuid() != 0 || one.command.find("oncelatch-exec") == std::string::npos) continue;
+    std::ifstream maps("/proc/" + std::to_string(one.pid) + "/maps");
+    const std::string text(std::istreambuf_iterator<char>(maps), {});
+    EXPECT_THAT(text, AllOf(HasSubstr("oncelatch-exec"), Not(HasSubstr("oncelatch-plan"))));
+    ++staying;
+  }
+  EXPECT_EQ(staying, ::geteuid() == 0 ? 2 : 0);
   int files = 0;
   for (const char* place : {"state", "runtime", "repository"})
     for (const auto& entry : std::filesystem::recursive_directory_iterator(path(place))) {
