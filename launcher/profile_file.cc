@@ -6,6 +6,7 @@
 #include "base/yaml.h"
 #include "launcher/exec/options.h"
 #include "launcher/exec/profile.h"
+#include "sandbox/guarantees.h"
 
 namespace oncelatch::launcher {
 namespace {
@@ -65,7 +66,8 @@ class Reader {
       const std::string& key = entry.first.scalar;
       if (std::find(known.begin(), known.end(), key) != known.end()) continue;
       std::string near = nearest_word(key, known);
-      return refuse(entry.first, "unknown key " + quoted(key), near.empty() ? "docs/PROFILES.md names all keys" : "did you mean " + near + "?");
+      return refuse(entry.first, "unknown key " + quoted(key),
+                    near.empty() ? "docs/PROFILES.md names all keys" : "did you mean " + near + "?");
     }
     return {};
   }
@@ -184,10 +186,22 @@ class Reader {
     return {};
   }
 
+  Status check_guarantee(const YamlNode& node, const std::string& name) const {
+    if (sandbox::is_guarantee(name)) return {};
+    return refuse(node, quoted(name) + ": no guarantee has this name", sandbox::guarantee_meant_by(name));
+  }
+
+  Status read_losses(const Key& key, const YamlNode& node) {
+    TRY(read_list(key, node));
+    for (const YamlNode& item : node.items) TRY(check_guarantee(item, item.scalar));
+    return {};
+  }
+
   Status read_requirements(const Key& key, const YamlNode& node) {
     TRY(expect(node, Kind::mapping, key.name, "a mapping of guarantees to layers"));
     for (const YamlEntry& entry : node.entries) {
       std::string name = TRY(text_of(entry.first, key.name));
+      TRY(check_guarantee(entry.first, name));
       TRY(add(entry.second, key.option, text_of(entry.second, name), name + ":"));
     }
     return {};
@@ -213,7 +227,7 @@ const Reader::Key Reader::kKeys[15] = {
     {"allow", &Reader::read_list, "--allow"},
     {"limits", &Reader::read_limits, "--limit"},
     {"time", &Reader::read_text, "--time"},
-    {"accept_loss", &Reader::read_list, "--accept-loss"},
+    {"accept_loss", &Reader::read_losses, "--accept-loss"},
     {"require", &Reader::read_requirements, "--require"},
 };
 

@@ -7,7 +7,6 @@
 #include "base/untrusted.h"
 #include "base/yaml.h"
 #include "launcher/exec/page.h"
-#include "sandbox/guarantees.h"
 
 namespace oncelatch::launcher {
 
@@ -149,25 +148,13 @@ Complaint take_time(ExecOptions& options, const std::string& value) {
   return {};
 }
 
-std::string no_guarantee(const std::string& name) {
-  return "no guarantee has this name; " + sandbox::guarantee_meant_by(name);
-}
-
 Complaint take_requirement(ExecOptions& options, const std::string& value) {
   constexpr std::uint64_t kMostLayers = 9;
   std::size_t colon = value.find(':');
   std::optional<std::uint64_t> layers = colon == std::string::npos ? 1 : number(value.substr(colon + 1));
   if (colon == 0 || !layers || *layers == 0 || *layers > kMostLayers)
     return "write the name of a guarantee, or NAME:LAYERS with 1 to 9 layers";
-  const std::string name = value.substr(0, colon);
-  if (!sandbox::is_guarantee(name)) return no_guarantee(name);
-  options.required.emplace_back(name, static_cast<unsigned>(*layers));
-  return {};
-}
-
-Complaint take_loss(ExecOptions& options, const std::string& value) {
-  if (!sandbox::is_guarantee(value)) return no_guarantee(value);
-  options.accepted_losses.push_back(value);
+  options.required.emplace_back(value.substr(0, colon), static_cast<unsigned>(*layers));
   return {};
 }
 
@@ -215,7 +202,8 @@ constexpr OptionRow kOptions[] = {
     {"--limit", "K=V", "memory=, processes=, files=, file-size=, tmp=", take_limit},
     {"--time", "S", "seconds until it is ended; exit code 124", take_time},
     {"--report", "F", "write a JSON report to this file", assign<&ExecOptions::report>},
-    {"--accept-loss", "NAME", "go on although this machine can't give that guarantee", take_loss},
+    {"--accept-loss", "NAME", "go on although this machine can't give that guarantee",
+     append<&ExecOptions::accepted_losses>},
     {"--require", "NAME[:N]", "refuse to start unless that guarantee is held, by N layers (default: 1)",
      take_requirement},
     {"--explain", "", "say what would be visible, writable and refused, and by which rule; start nothing",

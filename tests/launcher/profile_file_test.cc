@@ -83,7 +83,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Mistake{"limits: {memory: lots}\n", "p.yaml:1:18", "memory=NUMBER"},
                       Mistake{"time: soon\n", "p.yaml:1:7", "whole seconds"},
                       Mistake{"require: {network: 0}\n", "p.yaml:1:20", "layers"},
-                      Mistake{"require:\n  netwrk: 1\n", "p.yaml:2:11", "did you mean network"},
+                      Mistake{"require:\n  netwrk: 1\n", "p.yaml:2:3", "did you mean network"},
                       Mistake{"accept_loss: [explain, procesess]\n", "p.yaml:1:24", "did you mean processes"},
                       Mistake{"workspace: /srv\n", "p.yaml:1:1", "unknown key workspace"},
                       Mistake{"report: /x\n", "p.yaml:1:1", "unknown key report"}));
