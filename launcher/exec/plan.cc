@@ -91,11 +91,11 @@ class PlanMaker {
                        [&](const std::string& place) { return is_or_contains(place, real); });
   }
 
-  // Of variables that the caller passes by their names.
+  // Of variables that the caller passes by their names. Not through a link: one on the way may be the repository's.
   Status show_certificates() {
     for (const std::string& name : options_.pass_environment) {
       const std::string real = names_certificates(name) ? named_by(name) : std::string();
-      if (real.empty() || in_view(real)) continue;
+      if (real.empty() || real != value_of(environment_, name) || in_view(real)) continue;
       if (!home_.empty() && is_or_contains(real, home_)) continue;
       TRY(show(value_of(environment_, name), sandbox::Access::read_only, ("--pass-env " + name + ":").c_str()));
       plan_.certificates.emplace_back(real, name);
@@ -117,9 +117,21 @@ class PlanMaker {
                   "the sandbox has its own");
     sandbox_.binds.push_back({.source = real, .target = real, .access = access});
     visible_.push_back(real);
+    note_on_way_out(object, given, real);
     std::string spelled = given[0] == '/' ? given : real_path(".") + "/" + given;
     for (auto& link : links_along(spelled)) links_.push_back(std::move(link));
     return {};
+  }
+
+  // A link that the repository may have made is followed, as the caller named it, but not silently.
+  void note_on_way_out(const std::string& object, const std::string& given, const std::string& real) {
+    if (is_or_contains(sandbox_.workspace, real)) return;
+    const std::string path = given[0] == '/' ? given : "./" + given;
+    for (std::size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1)) {
+      if (!is_or_contains(sandbox_.workspace, real_path(path.substr(0, slash)))) continue;
+      plan_.notes.push_back(object + " leads through the workspace to " + shown(real));
+      return;
+    }
   }
 
   // The caller's own spellings lead to the same places inside.

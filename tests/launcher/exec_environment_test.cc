@@ -319,6 +319,28 @@ TEST_P(ExecEnvironment, B144AProxyAndItsCertificates) {
   EXPECT_EQ(pattern.out, "") << "shown only where it is named exactly";
 }
 
+// A link in the repository doesn't make it show what it likes: not by a variable, and not silently by an option.
+TEST_P(ExecEnvironment, ALinkOfTheRepositoryShowsNothing) {
+  scratch.write("home/key", "canary-4711\n");
+  make_directory("repository/certificates");
+  std::filesystem::create_symlink(path("home/key"), path("repository/certificates/ca.pem"));
+  std::filesystem::create_symlink(path("home"), path("repository/data"));
+  for (const std::string& value : {path("repository/certificates/ca.pem"), path("repository/data/key")}) {
+    Output output = changed({"--pass-env", "SSL_CERT_FILE"}, {"sh", "-c", "cat \"$SSL_CERT_FILE\" " + path("home/key")},
+                            environment_with({"SSL_CERT_FILE=" + value}));
+    EXPECT_EQ(output.out, "") << value;
+    EXPECT_THAT(output.err,
+                HasSubstr("note: SSL_CERT_FILE names " + path("home/key") + ", which isn't visible inside"));
+  }
+  Output named = changed({"--read", "certificates/ca.pem"}, {"cat", path("home/key")}, environment_with({}));
+  EXPECT_EQ(named.out, "canary-4711\n");
+  EXPECT_THAT(named.err,
+              HasSubstr("note: --read certificates/ca.pem leads through the workspace to " + path("home/key")));
+  Output plain = changed({"--read", path("home/key")}, {"cat", path("home/key")}, environment_with({}));
+  EXPECT_EQ(plain.out, "canary-4711\n");
+  EXPECT_THAT(plain.err, Not(HasSubstr("leads through")));
+}
+
 // B145: killed at any moment, fifty times: the next one starts, and nothing stays.
 TEST_P(ExecEnvironment, B145KilledAtAnyMomentTheNextOneStarts) {
   std::mt19937 random(4711);
