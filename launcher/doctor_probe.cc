@@ -33,7 +33,7 @@ class ScratchWorkspace {
   std::string made_;
 };
 
-// Signals that would end us wait, so that the directory is removed before: a launch takes 20 seconds at most.
+// Signals that would end us wait, so that the directory is removed before.
 class HeldSignals {
  public:
   HeldSignals() {

@@ -112,7 +112,10 @@ std::string ReportFile::place() const {
 Status ReportFile::write(std::string_view text) const {
   if (stream_) {
     int error = write_in_time(stream_.get(), text);
-    return error == 0 ? Status() : fail_errno("report", shown_, error, "keep its reader reading", "write");
+    return error == 0
+               ? Status()
+               : fail_errno("report", shown_, error,
+                            error == ENOSPC ? "make room, or name another file" : "keep its reader reading", "write");
   }
   Status written = write_file_atomic(directory_.get(), name_, text, 0600);
   if (written) return {};

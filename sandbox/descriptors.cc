@@ -37,8 +37,9 @@ long receive_descriptors(int* into, unsigned most) {
   msghdr message;
   const long got = receive({&word, 1}, control, sizeof control, message);
   if (got <= 0) return got < 0 ? got : -EPIPE;
+  if ((message.msg_flags & MSG_CTRUNC) != 0) return -EMFILE;
   const cmsghdr* header = CMSG_FIRSTHDR(&message);
-  if (word != kDescriptorsWord || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 || header == nullptr ||
+  if (word != kDescriptorsWord || (message.msg_flags & MSG_TRUNC) != 0 || header == nullptr ||
       header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
     return -EBADMSG;
   const std::size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);

@@ -61,7 +61,8 @@ long replace_null_streams() {
 // Lets ttyname() find the inner terminal, which isn't in the private devpts. Nothing depends on it.
 void bind_terminal(const Context& context) {
   if (!has(*context.plan, kPlanTerminal)) return;
-  long tree = clone_by_name(0);
+  const int terminal = terminal_descriptor();  // the input may be something else
+  long tree = terminal >= 0 ? clone_by_name(terminal) : -ENOTTY;
   if (tree >= 0 && make_mount_point("dev/console") >= 0) (void)attach(static_cast<int>(tree), AT_FDCWD, "dev/console");
 }
 

@@ -5,7 +5,9 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -136,12 +138,32 @@ Failure failure_of(const StatusRecord& record) {
 }
 
 // Where root hands over to another user: pipes and the terminal of the program are its own, so that /dev/stdout and
-// /dev/tty's other name can be opened. Files, named FIFOs and sockets stay whose they are.
-void hand_over(int fd, uid_t uid, gid_t gid) {
-  struct statfs place {};
-  if (fd < 0 || ::fstatfs(fd, &place) != 0) return;
-  if (place.f_type == PIPEFS_MAGIC || place.f_type == DEVPTS_SUPER_MAGIC) (void)!::fchown(fd, uid, gid);
-}
+// /dev/tty's other name can be opened. Files, named FIFOs and sockets stay whose they are. Taken back unless kept.
+class HandOver {
+ public:
+  HandOver() = default;
+  HandOver(const HandOver&) = delete;
+  HandOver& operator=(const HandOver&) = delete;
+  ~HandOver() {
+    for (const Before& one : before_) (void)!::fchown(one.descriptor, one.uid, one.gid);
+  }
+  void give(int descriptor, uid_t uid, gid_t gid) {
+    struct statfs place {};
+    struct stat found {};
+    if (descriptor < 0 || ::fstatfs(descriptor, &place) != 0 || ::fstat(descriptor, &found) != 0) return;
+    if (place.f_type != PIPEFS_MAGIC && place.f_type != DEVPTS_SUPER_MAGIC) return;
+    if (::fchown(descriptor, uid, gid) == 0) before_.push_back({descriptor, found.st_uid, found.st_gid});
+  }
+  void keep() { before_.clear(); }
+
+ private:
+  struct Before {
+    int descriptor;
+    uid_t uid;
+    gid_t gid;
+  };
+  std::vector<Before> before_;
+};
 
 // The group's, or one that nobody writes to: the first process inside polls this number in any case.
 Result<Fd> memory_event(const Cgroup& group) {
@@ -185,6 +207,7 @@ Beginning beginning_of(const SandboxPlan& plan, const VerifiedArtifact& artifact
   set(plan.allow_ptrace, kPlanAllowPtrace);
   set(artifact.is_script(), kPlanScript);
   set(streams.terminal >= 0, kPlanTerminal);
+  set(streams.terminal >= 0 && streams.job_control && !on_host, kPlanJobControl);
   set(on_host, kPlanLandlockTier);
   return beginning;
 }
@@ -229,8 +252,39 @@ Result<Started> start_exec_path(const Beginning& beginning, const Streams& strea
 Result<bool> judge_sent(ssize_t sent) {
   if (sent == 1) return true;
   if (errno == EPIPE || errno == ECONNRESET) return false;
-  return fail_errno("sandbox", "plan socket", errno,
-                    errno == ETOOMANYREFS ? "end programs of this user that keep descriptors in flight" : "");
+  if (errno == ETOOMANYREFS)
+    return fail_errno("sandbox", "plan socket", errno,
+                      "raise the limit of open files, or end what keeps descriptors in flight",
+                      "this user's programs have too many descriptors in flight");
+  return fail_errno("sandbox", "plan socket", errno);
+}
+
+// The kernel lets a user have as many descriptors in flight as the sender may have open. A session inside may have as
+// many as our soft limit says, and so keep the next one from starting: as many as we may have go for a moment.
+class MoreDescriptors {
+ public:
+  MoreDescriptors() {
+    if (::getrlimit(RLIMIT_NOFILE, &before_) != 0) return;
+    const rlimit most{before_.rlim_max, before_.rlim_max};
+    raised_ = ::setrlimit(RLIMIT_NOFILE, &most) == 0;
+  }
+  MoreDescriptors(const MoreDescriptors&) = delete;
+  MoreDescriptors& operator=(const MoreDescriptors&) = delete;
+  ~MoreDescriptors() {
+    if (raised_) ::setrlimit(RLIMIT_NOFILE, &before_);
+  }
+
+ private:
+  rlimit before_{};
+  bool raised_ = false;
+};
+
+ssize_t send_word(int socket, char word) {
+  ssize_t sent = 0;
+  do {
+    sent = ::send(socket, &word, 1, MSG_NOSIGNAL);
+  } while (sent < 0 && errno == EINTR);
+  return sent;
 }
 
 Result<bool> send_descriptors(int socket, const int* first, std::size_t count) {
@@ -247,12 +301,17 @@ Result<bool> send_descriptors(int socket, const int* first, std::size_t count) {
   header->cmsg_type = SCM_RIGHTS;
   header->cmsg_len = CMSG_LEN(count * sizeof(int));
   std::memcpy(CMSG_DATA(header), first, count * sizeof(int));
-  return judge_sent(::sendmsg(socket, &message, MSG_NOSIGNAL));
+  ssize_t sent = 0;
+  do {
+    sent = ::sendmsg(socket, &message, MSG_NOSIGNAL);
+  } while (sent < 0 && errno == EINTR);
+  return judge_sent(sent);
 }
 
 Status deliver(int socket, const PreparedSandbox& prepared, int program) {
   std::vector<int> all = {prepared.message.get(), program};
   for (const Fd& source : prepared.sources) all.push_back(source.get());
+  const MoreDescriptors more;
   for (std::size_t sent = 0; sent < all.size();) {
     const std::size_t count = std::min<std::size_t>(all.size() - sent, kMostInMessage);
     if (!TRY(send_descriptors(socket, all.data() + sent, count))) return {};
@@ -266,28 +325,42 @@ Status deliver(int socket, const PreparedSandbox& prepared, int program) {
 Result<Confined> enter(const SandboxPlan& plan, const VerifiedArtifact& artifact, const HostFacts& facts,
                        const Streams& streams) {
   TRY(check_launch(plan, artifact, facts));
-  if (::geteuid() == 0 && plan.uid != 0)
-    for (int fd : {streams.terminal, streams.input, streams.output, streams.error}) hand_over(fd, plan.uid, plan.gid);
+  std::optional<PreparedSandbox> prepared;  // before the processes, so that these end before their targets go
   Started started = TRY(start_exec_path(beginning_of(plan, artifact, facts, streams), streams, group_for(plan)));
   Confined& confined = started.confined;
-  PreparedSandbox prepared = TRY(prepare(plan, facts, confined.group));
-  TRY(deliver(started.plan.get(), prepared, artifact.fd()));
-  prepared.sources.clear();
+  prepared.emplace(TRY(prepare(plan, facts, confined.group)));
+  TRY(deliver(started.plan.get(), *prepared, artifact.fd()));
+  prepared->sources.clear();
   // While the exec path builds the view; it waits for the word before it tests itself.
-  TRY(prepared.planted->plant());
-  (void)TRY(judge_sent(::send(started.plan.get(), &kPlantedWord, 1, MSG_NOSIGNAL)));
+  TRY(prepared->planted->plant());
+  HandOver handed;
+  if (::geteuid() == 0 && plan.uid != 0)
+    for (int fd : {streams.terminal, streams.input, streams.output, streams.error}) handed.give(fd, plan.uid, plan.gid);
+  (void)TRY(judge_sent(send_word(started.plan.get(), kPlantedWord)));
   Told told = TRY(listen(started.status.get()));
   if (told.failure) return failure_of(*told.failure);
   if (!told.ready) return fail("sandbox", "start", "the set-up was killed", "check the kernel log for the reason");
+  handed.keep();
   confined.self_test = std::move(told.self_test);
   return std::move(started.confined);
 }
 
-Ending ending_of(const Confined& confined, const ExitStatus& status) {
-  Ending told = Ending::unknown;
-  pollfd entry{confined.limit.get(), POLLIN, 0};
-  bool readable = ::poll(&entry, 1, 0) == 1 && (entry.revents & POLLIN) != 0;
-  if (readable && ::read(confined.limit.get(), &told, sizeof told) != sizeof told) told = Ending::unknown;
+// Nothing is taken that isn't the word.
+bool was_stopped(Confined& confined) {
+  const int pipe = confined.limit.get();
+  pollfd entry{pipe, POLLIN, 0};
+  char word = 0;
+  if (::poll(&entry, 1, 0) != 1 || (entry.revents & POLLIN) == 0 || confined.told != Ending::unknown) return false;
+  if (::read(pipe, &word, 1) != 1) return false;
+  if (word == kStoppedWord) return true;
+  confined.told = static_cast<Ending>(word);
+  return false;
+}
+
+Ending ending_of(Confined& confined, const ExitStatus& status) {
+  while (was_stopped(confined)) {
+  }
+  const Ending told = confined.told;
   if (told != Ending::unknown && told != Ending::signal) return told;
   if (confined.group.ran_out_of_memory()) return Ending::memory;
   const bool killed = status.signaled || status.shell_code() == 128 + SIGKILL;  // the first process itself

@@ -49,7 +49,7 @@ struct HostFacts {
 };
 
 // quick: what costs microseconds only. That namespaces and filters can really be had is then proved by entering: a
-// failure of enter() there runs the full probe and becomes the same ENOTSUP error as a refusal of prepare().
+// failure of enter() there runs the full probe and becomes the same ENOTSUP error as one that is found before.
 enum class Probing { quick, full };
 // The refusal of a machine whose tier is too low: stage "sandbox", errno ENOTSUP, missing() as what to try.
 [[nodiscard]] Failure cannot_confine(std::string object, const HostFacts& facts);

@@ -1,7 +1,6 @@
 #include "sandbox/identity.h"
 
 #include <fcntl.h>
-#include <linux/mount.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -47,14 +46,13 @@ int become_error(uid_t uid, gid_t gid) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : EFAULT;
 }
 
-// Mounts one path as the exec path will, without attaching it anywhere.
+// Takes one path as a launch does (sandbox/trees.cc), without attaching it anywhere.
 int map_error(const std::string& path, Owner inside) {
   Fd source(::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   if (!source) return errno;
   Owner owner;
   if (int error = owner_of(source.get(), owner); error != 0) return error;
-  constexpr unsigned kFlags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE;
-  Fd mount(static_cast<int>(::syscall(SYS_open_tree, source.get(), "", kFlags)));
+  Fd mount = detached_tree(source.get());
   if (!mount) return errno;
   OwnerMapping mapping;
   if (int error = mapping.make(owner, inside); error != 0) return error;

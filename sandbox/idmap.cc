@@ -40,29 +40,30 @@ int write_map(const std::string& path, const std::string& map) {
   return ::write(file.get(), map.data(), map.size()) == static_cast<ssize_t>(map.size()) ? 0 : errno;
 }
 
-}  // namespace
+int set_attributes(int tree, bool recursive, mount_attr change) {
+  const unsigned flags = AT_EMPTY_PATH | (recursive ? AT_RECURSIVE : 0U);
+  return ::syscall(SYS_mount_setattr, tree, "", flags, &change, sizeof change) == 0 ? 0 : errno;
+}
 
-// Until the other end of the pipe closes.
-struct OwnerMapping::Holder {
-  int read = -1;
-  int write = -1;
-  alignas(16) std::array<char, 16384> stack;
-};
-
-namespace {
-
-// Only there so that /proc names its user namespace. It borrows our memory and our thread's, so it makes raw calls
-// alone.
-int hold_namespace(void* argument) {
-  const auto* holder = static_cast<const OwnerMapping::Holder*>(argument);
-  sys::close(holder->write);
-  char byte = 0;
-  while (sys::call(__NR_read, holder->read, &byte, 1) == -EINTR) {
-  }
+// It borrows our memory and our descriptors while we stand still, as after vfork: raw calls alone. A process may always
+// open its own namespace; ours can't open the child's, since our memory isn't dumpable.
+__attribute__((no_sanitize("address", "undefined"))) int open_own_namespace(void* opened) {
+  *static_cast<long*>(opened) = sys::call(__NR_openat, AT_FDCWD, "/proc/self/ns/user", O_RDONLY | O_CLOEXEC);
   return 0;
 }
 
 }  // namespace
+
+Fd detached_tree(int source) {
+  constexpr unsigned kFlags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE;
+  Fd tree(static_cast<int>(::syscall(SYS_open_tree, source, "", kFlags)));
+  mount_attr change{};
+  change.propagation = MS_PRIVATE;
+  const int error = tree ? set_attributes(tree.get(), true, change) : 0;
+  if (error == 0) return tree;
+  errno = error;
+  return {};
+}
 
 int owner_of(int descriptor, Owner& owner) {
   struct stat found {};
@@ -71,53 +72,31 @@ int owner_of(int descriptor, Owner& owner) {
   return 0;
 }
 
-OwnerMapping::OwnerMapping() = default;
-OwnerMapping::OwnerMapping(OwnerMapping&& other) noexcept
-    : on_disk_(other.on_disk_),
-      space_(std::move(other.space_)),
-      holder_(std::move(other.holder_)),
-      lifeline_(std::move(other.lifeline_)),
-      child_(std::exchange(other.child_, -1)) {}
-
-OwnerMapping::~OwnerMapping() {
-  end_child();
-}
-
+// The child has ended and waits to be reaped while its maps are written; the namespace lives on in our descriptor.
 int OwnerMapping::make(Owner on_disk, Owner inside) {
-  end_child();
   on_disk_ = on_disk;
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return errno;
-  Fd read(ends[0]);
-  lifeline_ = Fd(ends[1]);
-  holder_ = std::make_unique<Holder>();
-  holder_->read = ends[0];
-  holder_->write = ends[1];
-  child_ =
-      ::clone(hold_namespace, holder_->stack.data() + holder_->stack.size(), CLONE_NEWUSER | CLONE_VM, holder_.get());
-  if (child_ < 0) return errno;
-  const std::string directory = "/proc/" + std::to_string(child_);
-  if (int error = write_map(directory + "/gid_map", map_text(0, on_disk.gid, inside.gid)); error != 0) return error;
-  if (int error = write_map(directory + "/uid_map", map_text(1, on_disk.uid, inside.uid)); error != 0) return error;
-  space_ = Fd(::open((directory + "/ns/user").c_str(), O_RDONLY | O_CLOEXEC));
-  return space_ ? 0 : errno;
+  space_.reset();
+  alignas(16) std::array<char, 16384> stack;
+  long opened = -EAGAIN;
+  const pid_t child = ::clone(open_own_namespace, stack.data() + stack.size(),
+                              CLONE_NEWUSER | CLONE_VM | CLONE_FILES | CLONE_VFORK, &opened);
+  if (child < 0) return errno;
+  Fd space(opened >= 0 ? static_cast<int>(opened) : -1);
+  const std::string directory = "/proc/" + std::to_string(child);
+  int error = opened < 0 ? static_cast<int>(-opened) : 0;
+  if (error == 0) error = write_map(directory + "/gid_map", map_text(0, on_disk.gid, inside.gid));
+  if (error == 0) error = write_map(directory + "/uid_map", map_text(1, on_disk.uid, inside.uid));
+  while (::waitpid(child, nullptr, __WALL) < 0 && errno == EINTR) {
+  }
+  if (error == 0) space_ = std::move(space);
+  return error;
 }
 
 int OwnerMapping::apply(int tree, bool recursive) const {
   mount_attr change{};
   change.attr_set = MOUNT_ATTR_IDMAP;
   change.userns_fd = static_cast<std::uint64_t>(space_.get());
-  const unsigned flags = AT_EMPTY_PATH | (recursive ? AT_RECURSIVE : 0U);
-  return ::syscall(SYS_mount_setattr, tree, "", flags, &change, sizeof change) == 0 ? 0 : errno;
-}
-
-void OwnerMapping::end_child() {
-  space_.reset();
-  if (child_ <= 0) return;
-  lifeline_.reset();
-  while (::waitpid(child_, nullptr, __WALL) < 0 && errno == EINTR) {
-  }
-  child_ = -1;
+  return set_attributes(tree, recursive, change);
 }
 
 }  // namespace oncelatch::sandbox

@@ -1,23 +1,25 @@
-// Mounts whose files belong to another user inside than on disk (mount_setattr(2), MOUNT_ATTR_IDMAP).
+// Mounts of the host taken out of it, and such whose files belong to another user inside than on disk (open_tree(2),
+// mount_setattr(2) with MOUNT_ATTR_IDMAP).
 //
-//   Owner owner = …;
+//   Fd tree = detached_tree(source);
 //   OwnerMapping mapping;
 //   int error = mapping.make(owner, {plan.uid, plan.gid});   // needs root's rights
-//   error = mapping.apply(tree, true);                       // `tree`: detached, not mapped yet
+//   error = mapping.apply(tree.get(), true);
 //
-// Ownership: owns the user namespace and the child that it was made with, which shares this process's memory without
-// running in it, sends no SIGCHLD and is reaped by the destructor. Threads: one. Failure: an errno, 0: done. After
-// fork: the child must not destroy it.
+// Ownership: owns the user namespace; the child that it is made with has ended when make() returns. Threads: one.
+// Failure: an errno, 0: done. After fork: not used.
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdint>
-#include <memory>
 
 #include "base/fd.h"
 
 namespace oncelatch::sandbox {
+
+// A copy of the mount that holds the object, from the object down, with everything mounted below. It is nobody's peer:
+// what is mounted on it later doesn't appear on the host, also where the host's mounts are shared (systemd's default).
+// Empty: errno tells.
+[[nodiscard]] Fd detached_tree(int source);
 
 struct Owner {
   std::uint32_t uid = 0;
@@ -32,23 +34,13 @@ struct Owner {
 // host's root: what is root's in somebody else's tree can be read by its mode and never written.
 class OwnerMapping {
  public:
-  struct Holder;
-
-  OwnerMapping();
-  OwnerMapping(OwnerMapping&& other) noexcept;
-  ~OwnerMapping();
-
   [[nodiscard]] int make(Owner on_disk, Owner inside);
   [[nodiscard]] bool is_of(Owner on_disk) const { return space_ && on_disk_ == on_disk; }
   [[nodiscard]] int apply(int tree, bool recursive) const;
 
  private:
-  void end_child();
   Owner on_disk_;
   Fd space_;
-  std::unique_ptr<Holder> holder_;  // the child's stack
-  Fd lifeline_;                     // the child lives as long as this is open
-  pid_t child_ = -1;
 };
 
 }  // namespace oncelatch::sandbox

@@ -17,6 +17,7 @@ namespace {
 
 constexpr long kPatience = 2000;  // milliseconds between SIGTERM and SIGKILL
 constexpr int kNoWait = 1;        // WNOHANG
+constexpr int kStopped = 2;       // WUNTRACED
 constexpr int kMostAtOnce = 128;  // children and signals between two looks at the lifeline
 
 constexpr int kFileTooLarge = 25;  // SIGXFSZ
@@ -74,18 +75,26 @@ int keep_only(int descriptor, int to, std::uint64_t set) {
 static_assert(kPlanDescriptor == 3 && kStatusDescriptor == 4 && kLifelineDescriptor == 5 && kLimitDescriptor == 6 &&
               kMemoryDescriptor == 7);
 
+bool is_stop(int status) {
+  return (status & 0xff) == 0x7f;
+}
+
 struct Reaped {
   int status = -1;    // the program's, as wait(2) gives it; -1: it runs
   bool more = false;  // there may be more
 };
 
 // Some of what ended: whoever makes orphans as fast as they are reaped must not keep us from the lifeline.
-Reaped reap(int program) {
+Reaped reap(int program, bool job_control) {
   Reaped reaped;
   for (int i = 0; i < kMostAtOnce; ++i) {
     int status = 0;
-    long pid = sys::call(__NR_wait4, -1, &status, kNoWait, nullptr);
+    long pid = sys::call(__NR_wait4, -1, &status, kNoWait | (job_control ? kStopped : 0), nullptr);
     if (pid <= 0) return reaped;
+    if (is_stop(status)) {
+      if (pid == program) (void)sys::call(__NR_write, kLimitDescriptor, &kStoppedWord, 1);
+      continue;
+    }
     if (pid == program) reaped.status = status;
   }
   reaped.more = true;
@@ -118,6 +127,22 @@ void tell(Ending ending) {
   const int signal = status & 0x7f;
   tell(signal == 0 ? Ending::exited : signal == kFileTooLarge ? Ending::file_size : Ending::signal);
   finish(exit_code(status));
+}
+
+Outcome lead_session(const Context& context) {
+  if (long rc = sys::call(__NR_setsid); rc < 0) return failed(rc, "setsid");
+  if (has(*context.plan, kPlanTerminal))
+    if (long rc = sys::call(__NR_ioctl, terminal_descriptor(), TIOCSCTTY, 0); rc < 0) return failed(rc, "TIOCSCTTY");
+  return {};
+}
+
+// Of a session that has the terminal. Whoever isn't in front yet gets SIGTTOU for it.
+Outcome take_foreground() {
+  if (long rc = sys::call(__NR_setpgid, 0, 0); rc < 0) return failed(rc, "setpgid");
+  block_signals(kForwarded | signal_bit(kSigttou));
+  const int group = static_cast<int>(sys::call(__NR_getpid));
+  if (long rc = sys::call(__NR_ioctl, terminal_descriptor(), TIOCSPGRP, &group); rc < 0) return failed(rc, "TIOCSPGRP");
+  return {};
 }
 
 void pass_signals(Watch& watch, int signals, int program) {
@@ -167,8 +192,12 @@ void wait_outside(Context& context) {
   finish(exit_code(status));
 }
 
-Outcome fork_program(Context&, int& program) {
+// With job control this process leads the session, so that the program's process group, whose parent is in the same
+// session, isn't an orphaned one: those can't be stopped at a terminal.
+Outcome fork_program(Context& context, int& program) {
   block_signals(kForwarded | signal_bit(kSigchld));
+  if (has(*context.plan, kPlanJobControl))
+    if (Outcome outcome = lead_session(context); outcome.error != 0) return outcome;
   long pid = sys::call(__NR_clone, kSigchld, nullptr, nullptr, nullptr, nullptr);
   if (pid < 0) return failed(pid, "clone");
   program = static_cast<int>(pid);
@@ -177,6 +206,7 @@ Outcome fork_program(Context&, int& program) {
 
 void be_first_process(Context& context, int program) {
   LimitWatch limits(*context.plan);
+  const bool job_control = has(*context.plan, kPlanJobControl);
   forget_message(context);
   int signals = keep_only(context.outer_pidfd, kPlanDescriptor, kForwarded | signal_bit(kSigchld));
   Watch watch{{{signals, POLLIN, 0},
@@ -188,19 +218,18 @@ void be_first_process(Context& context, int program) {
     if (watch.blind || watch.fired(1) || watch.fired(2) || watch.over()) end_everything();
     check_limits(watch, limits);
     pass_signals(watch, signals, program);
-    reaped = reap(program);
+    reaped = reap(program, job_control);
     if (reaped.status >= 0) end_with_program(reaped.status);
   }
 }
 
 // A session of its own with the inner terminal in the foreground, no signal blocked (start() has reset the
-// dispositions).
+// dispositions); with job control, a process group of its own in the first process's session.
 Outcome start_session(Context& context) {
-  if (long rc = sys::call(__NR_setsid); rc < 0) return failed(rc, "setsid");
-  if (has(*context.plan, kPlanTerminal))
-    if (long rc = sys::call(__NR_ioctl, terminal_descriptor(), TIOCSCTTY, 0); rc < 0) return failed(rc, "TIOCSCTTY");
-  block_signals(0);
-  return {};
+  const bool job_control = has(*context.plan, kPlanJobControl);
+  Outcome outcome = job_control ? take_foreground() : lead_session(context);
+  if (outcome.error == 0) block_signals(0);
+  return outcome;
 }
 
 }  // namespace oncelatch::sandbox

@@ -7,7 +7,7 @@
 //   plan.argv = {"kiro-cli", "chat", "--tui"};
 //   plan.working_directory = "/home/u/project";
 //
-// Ownership: a value. Threads: a value. Failure: none here; prepare() checks it. After fork: not used (it is
+// Ownership: a value. Threads: a value. Failure: none here; enter() checks it. After fork: not used (it is
 // serialised). Words: "guarantee", "tier", "layer" as in DESIGN section 6.
 #pragma once
 

@@ -79,7 +79,8 @@ Result<PreparedSandbox> prepare(const SandboxPlan& plan, const HostFacts& facts,
   std::vector<ViewEntry> entries = TRY(on_host ? host->entries() : builder->entries());
   Sources& sources = on_host ? host->sources : builder->sources;
   std::vector<Fd> opened = sources.take();
-  PreparedSandbox prepared{{}, {}, on_host ? OwnerMapping() : TRY(take_trees(plan, entries, opened)), {}};
+  if (!on_host) TRY(take_trees(plan, entries, opened));
+  PreparedSandbox prepared;
   const std::string session = plan.home.substr(0, plan.home.empty() ? 0 : plan.home.rfind('/'));
   prepared.planted = TRY(Planted::make(plan.uid, plan.gid, session, on_host ? host->visible() : builder->visible()));
   PlanFields fields = fields_of(on_host ? host->plan() : plan, facts, *prepared.planted);

@@ -16,7 +16,6 @@
 #include "base/result.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/host_facts.h"
-#include "sandbox/idmap.h"
 #include "sandbox/plan.h"
 #include "sandbox/planted.h"
 
@@ -25,7 +24,6 @@ namespace oncelatch::sandbox {
 struct PreparedSandbox {
   Fd message;               // memfd: the serialised plan, sealed
   std::vector<Fd> sources;  // trees or O_PATH descriptors of mounts, in the plan's order
-  OwnerMapping mapping;     // of the trees
   std::unique_ptr<Planted> planted;
 };
 

@@ -28,6 +28,7 @@ inline constexpr unsigned kMostInMessage = 250;  // SCM_MAX_FD is 253
 // How a session ended. The first process inside writes one as a byte, since an exit code doesn't tell: 137 and 153 can
 // be a program's own.
 enum class Ending : char { unknown = 0, exited = 'e', signal = 's', memory = 'm', processes = 'p', file_size = 'f' };
+inline constexpr char kStoppedWord = 'z';  // before that, any number of times: the program was stopped at its terminal
 
 constexpr bool is_limit(Ending ending) {
   return ending == Ending::memory || ending == Ending::processes || ending == Ending::file_size;

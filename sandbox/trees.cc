@@ -1,11 +1,10 @@
 #include "sandbox/trees.h"
 
-#include <fcntl.h>
-#include <linux/mount.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
+
+#include "sandbox/idmap.h"
 
 namespace oncelatch::sandbox {
 
@@ -14,11 +13,6 @@ namespace {
 Failure fault(const ViewEntry& entry, int error) {
   return fail_errno("sandbox", "sources: " + entry.target, error,
                     "check that the path exists, is no link and wasn't replaced meanwhile");
-}
-
-Fd clone_tree(int source) {
-  constexpr unsigned kFlags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE;
-  return Fd(static_cast<int>(::syscall(SYS_open_tree, source, "", kFlags)));
 }
 
 // The object's owner becomes the user of the plan: 0 or an errno. What must be writable is mapped or the launch fails;
@@ -36,16 +30,15 @@ int map_owner(const SandboxPlan& plan, OwnerMapping& mapping, int tree, const Vi
 
 }  // namespace
 
-Result<OwnerMapping> take_trees(const SandboxPlan& plan, std::vector<ViewEntry>& entries,
-                                std::vector<Fd>& descriptors) {
-  OwnerMapping mapping;
-  if (::geteuid() != 0) return mapping;
+Status take_trees(const SandboxPlan& plan, std::vector<ViewEntry>& entries, std::vector<Fd>& descriptors) {
+  if (::geteuid() != 0) return {};
+  OwnerMapping mapping;  // of the source that came last: most have one owner
   bool any = plan.idmapped;
   for (ViewEntry& entry : entries) {
     if (entry.kind != EntryKind::bind || entry.source < 0) continue;
     Fd& place = descriptors[static_cast<std::size_t>(entry.source)];
-    Fd tree = clone_tree(place.get());
-    if (!tree && errno == EPERM && !any) return mapping;  // root without CAP_SYS_ADMIN
+    Fd tree = detached_tree(place.get());
+    if (!tree && errno == EPERM && !any) return {};  // root without CAP_SYS_ADMIN
     if (!tree) return fault(entry, errno);
     if (int error = plan.idmapped && entry.map_owner ? map_owner(plan, mapping, tree.get(), entry) : 0; error != 0)
       return fault(entry, error);
@@ -53,7 +46,7 @@ Result<OwnerMapping> take_trees(const SandboxPlan& plan, std::vector<ViewEntry>&
     entry.flags |= kDetached;
     any = true;
   }
-  return mapping;
+  return {};
 }
 
 }  // namespace oncelatch::sandbox

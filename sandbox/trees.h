@@ -2,7 +2,7 @@
 // can't, and owners can be mapped. The exec path attaches them. An unprivileged launcher takes none; its sources are
 // opened again by name inside the new mount namespace, where the inode is compared.
 //
-//   OwnerMapping mapping = TRY(take_trees(plan, entries, descriptors));
+//   TRY(take_trees(plan, entries, descriptors));
 //
 // Ownership: a tree takes the place of its source's descriptor; whoever closes the last copy of one that isn't attached
 // takes it apart. Threads: one. Failure: Error whose object begins with "sources: " (the identity that was hoped for
@@ -13,14 +13,11 @@
 
 #include "base/fd.h"
 #include "base/result.h"
-#include "sandbox/idmap.h"
 #include "sandbox/plan.h"
 #include "sandbox/view.h"
 
 namespace oncelatch::sandbox {
 
-// The mapping that came last; its child needn't be waited for before the launch.
-[[nodiscard]] Result<OwnerMapping> take_trees(const SandboxPlan& plan, std::vector<ViewEntry>& entries,
-                                              std::vector<Fd>& descriptors);
+[[nodiscard]] Status take_trees(const SandboxPlan& plan, std::vector<ViewEntry>& entries, std::vector<Fd>& descriptors);
 
 }  // namespace oncelatch::sandbox

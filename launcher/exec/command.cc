@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 
 #include "base/beneath.h"
 #include "launcher/errors.h"
@@ -77,11 +78,13 @@ class Session {
     for (Clock::time_point ended;;) {
       std::vector<pollfd> entries = {{signals_.get(), POLLIN, 0}};
       if (!status) entries.push_back({confined_.process.pidfd(), POLLIN, 0});
+      if (!status && confined_.told == sandbox::Ending::unknown) entries.push_back({confined_.limit.get(), POLLIN, 0});
       streams_->add_entries(entries);
       ::poll(entries.data(), entries.size(), timeout(status.has_value()));
       const bool asked_to_end = pass_signals();
       streams_->move();
       check_deadline();
+      if (!status && sandbox::was_stopped(confined_)) suspend();
       if (!status) {
         status = TRY(confined_.process.poll());
         ended = Clock::now();
@@ -95,6 +98,7 @@ class Session {
     }
     // What is still to be said finds the terminal as it was, and may wait for one that nobody reads; we can be ended
     // there.
+    output_error_ = streams_->output_error();
     streams_.reset();
     const sigset_t watched = watched_signals();
     ::sigprocmask(SIG_UNBLOCK, &watched, nullptr);
@@ -102,9 +106,16 @@ class Session {
   }
 
   [[nodiscard]] bool timed_out() const { return timed_out_; }
-  [[nodiscard]] const sandbox::Confined& confined() const { return confined_; }
+  [[nodiscard]] int output_error() const { return output_error_; }
+  [[nodiscard]] sandbox::Confined& confined() { return confined_; }
 
  private:
+  void suspend() {
+    streams_->move();
+    streams_->suspend();
+    (void)confined_.process.signal(SIGCONT);
+  }
+
   // True: one that asks to end.
   bool pass_signals() {
     bool ends = false;
@@ -146,6 +157,7 @@ class Session {
   Fd signals_;
   std::optional<Clock::time_point> deadline_;
   bool timed_out_ = false;
+  int output_error_ = 0;
 };
 
 class ExecCommand {
@@ -249,7 +261,7 @@ class ExecCommand {
     return {};
   }
 
-  void judge(const ExitStatus& status, const Session& session) {
+  void judge(const ExitStatus& status, Session& session) {
     report_.code = status.shell_code();
     const sandbox::Ending ending = sandbox::ending_of(session.confined(), status);
     report_.reason = sandbox::ending_name(ending);
@@ -257,6 +269,10 @@ class ExecCommand {
       tell(std::string("limit: ") + sandbox::ending_name(ending) + ": the command went over it");
     if (ending == sandbox::Ending::exited && report_.code == kShellFileTooLarge)
       tell("note: exit code 153: perhaps a program of a shell went over --limit file-size");
+    if (session.output_error() != 0) {
+      tell(std::string("output was lost: ") + std::strerror(session.output_error()));
+      if (report_.code == 0) report_.code = kExitLauncher;
+    }
     if (!session.timed_out()) return;
     report_.code = kExitTimeLimit;
     report_.reason = "time limit";

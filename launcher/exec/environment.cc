@@ -13,9 +13,9 @@ constexpr std::string_view kPlain[] = {"USER",   "LOGNAME",  "COLORTERM", "NO_CO
                                        "LC_ALL", "LC_CTYPE", "TZ",        "TERM"};
 
 constexpr std::string_view kCertificates[] = {
-    "SSL_CERT_FILE",     "SSL_CERT_DIR",   "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
-    "GIT_SSL_CAINFO",    "GIT_SSL_CAPATH", "AWS_CA_BUNDLE",       "PIP_CERT",           "CARGO_HTTP_CAINFO",
-    "NIX_SSL_CERT_FILE", "DENO_CERT",      "NPM_CONFIG_CAFILE",   "npm_config_cafile",
+    "SSL_CERT_FILE",     "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
+    "GIT_SSL_CAINFO",    "AWS_CA_BUNDLE",       "PIP_CERT",           "CARGO_HTTP_CAINFO",
+    "NIX_SSL_CERT_FILE", "DENO_CERT",           "NPM_CONFIG_CAFILE",  "npm_config_cafile",
 };
 
 // Whole families: what starts so tells a loader, a shell, an interpreter, a build tool or git what to load or run.

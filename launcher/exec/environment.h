@@ -38,7 +38,7 @@ struct CommandPlaces {
 [[nodiscard]] bool is_plain_variable(std::string_view name);
 // Makes a loader, shell, interpreter or git run or load something: never passed by a pattern.
 [[nodiscard]] bool loads_code(std::string_view name);
-// Names a file or directory of certificates, which is of no use where it can't be read.
+// Names a file of certificates, which is of no use where it can't be read.
 [[nodiscard]] bool names_certificates(std::string_view name);
 // Value of a variable, empty when unset.
 [[nodiscard]] std::string value_of(const std::vector<std::string>& environment, std::string_view name);

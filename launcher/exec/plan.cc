@@ -40,7 +40,7 @@ class PlanMaker {
     sandbox_.workspace = plan_.workspace.path;
     sandbox_.home_inside = kHomeInside;
     TRY(show_paths());
-    TRY(show_certificates());
+    show_certificates();
     TRY(show_toolchains());
     TRY(take_back());
     add_aliases(plan_.workspace.aliases);
@@ -67,19 +67,23 @@ class PlanMaker {
   }
 
   Status show_paths() {
-    for (const std::string& path : options_.read) TRY(show(path, sandbox::Access::read_only, "--read"));
-    for (const std::string& path : options_.write) TRY(show(path, sandbox::Access::read_write, "--write"));
+    const FromFile& file = options_.from_file;
+    for (std::size_t i = 0; i < options_.read.size(); ++i)
+      TRY(show(options_.read[i], sandbox::Access::read_only, origin("--read", i < file.read)));
+    for (std::size_t i = 0; i < options_.write.size(); ++i)
+      TRY(show(options_.write[i], sandbox::Access::read_write, origin("--write", i < file.write)));
     return {};
   }
 
-  // What a variable names, where that is a file or directory by its absolute path.
+  // What a variable names, where that is a file or directory by its absolute path. The sandbox has a /tmp of its own.
   [[nodiscard]] std::string named_by(const std::string& variable) const {
     std::string value = value_of(environment_, variable);
     if (value.empty() || value[0] != '/') return {};
     std::string real = real_path(value);
     struct stat info {};
     const bool usable = !real.empty() && ::stat(real.c_str(), &info) == 0;
-    return usable && (S_ISREG(info.st_mode) || S_ISDIR(info.st_mode)) ? real : std::string();
+    if (!usable || real == "/tmp" || real == "/var/tmp") return {};
+    return S_ISREG(info.st_mode) || S_ISDIR(info.st_mode) ? real : std::string();
   }
 
   // Inside as it is outside: in a part of the system that every sandbox has, in the workspace, or shown.
@@ -91,24 +95,37 @@ class PlanMaker {
                        [&](const std::string& place) { return is_or_contains(place, real); });
   }
 
-  // Of variables that the caller passes by their names. Not through a link: one on the way may be the repository's.
-  Status show_certificates() {
+  // Files that variables name which the caller passes by their names. Not through a link: one on the way may be the
+  // repository's. What can't be shown is told as what other variables name is.
+  void show_certificates() {
     for (const std::string& name : options_.pass_environment) {
       const std::string real = names_certificates(name) ? named_by(name) : std::string();
-      if (real.empty() || real != value_of(environment_, name) || in_view(real)) continue;
-      if (!home_.empty() && is_or_contains(real, home_)) continue;
-      TRY(show(value_of(environment_, name), sandbox::Access::read_only, ("--pass-env " + name + ":").c_str()));
-      plan_.certificates.emplace_back(real, name);
+      struct stat info {};
+      const bool file = !real.empty() && ::stat(real.c_str(), &info) == 0 && S_ISREG(info.st_mode);
+      if (!file || real != value_of(environment_, name) || in_view(real)) continue;
+      if (show(real, sandbox::Access::read_only, "--pass-env " + name + ":"))
+        plan_.certificates.emplace_back(real, name);
     }
-    return {};
   }
 
-  Status show(const std::string& given, sandbox::Access access, const char* option) {
-    std::string object = std::string(option) + " " + shown(given);
+  [[nodiscard]] std::string origin(const char* option, bool of_file) const {
+    return of_file ? shown(options_.from_file.path) + ": " + std::string(option).substr(2) : option;
+  }
+
+  Status show(const std::string& given, sandbox::Access access, const std::string& option) {
+    std::string object = option + " " + shown(given);
     std::string real = real_path(given);
     if (real.empty()) return fail_errno("command line", object, errno, "name something that exists");
     if (real == "/") return fail("command line", object, "the whole file system can't be shown", "name what is needed");
+    struct stat info {};
+    if (::stat(real.c_str(), &info) == 0 && !S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode))
+      return fail("command line", object, "is neither a directory nor a regular file",
+                  "sockets, devices and FIFOs can't be shown");
     bool writable = access == sandbox::Access::read_write;
+    if (writable && is_or_contains(sandbox_.workspace, real)) {
+      plan_.notes.push_back(object + " lies in the workspace: it is writable anyway, but for what is protected there");
+      return {};
+    }
     if (writable && !home_.empty() && is_or_contains(real, home_))
       return fail("command line", object, "is your home or holds it", "name a directory below it");
     bool kernel = is_or_contains("/proc", real) || is_or_contains("/sys", real) || is_or_contains("/dev", real);

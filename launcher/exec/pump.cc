@@ -61,6 +61,7 @@ void Pump::write_some() {
     ssize_t put = ::write(to_.get(), held_.data(), std::min(held_.size(), kMostWritten));
     if (put < 0 && (errno == EAGAIN || errno == EINTR)) break;
     if (put < 0) {
+      if (errno != EPIPE && errno != EIO) error_ = errno;
       held_.clear();
       to_.reset();
       from_.reset();

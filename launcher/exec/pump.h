@@ -34,6 +34,8 @@ class Pump {
   [[nodiscard]] bool done() const { return !from_ && held_.empty(); }
   [[nodiscard]] bool feeds_command() const { return side_ == Side::to_command; }
   [[nodiscard]] bool feeds_terminal() const { return to_terminal_; }
+  // What kept output from its receiver, an errno; 0 where the receiver only has ended.
+  [[nodiscard]] int error() const { return error_; }
   // Read and not written.
   [[nodiscard]] std::size_t held() const { return held_.size(); }
 
@@ -47,6 +49,7 @@ class Pump {
   Fd to_;
   Filter filter_;
   std::string held_;
+  int error_ = 0;
 };
 
 // A second open file description of the same object that doesn't block, so that the caller's own stays as it is; a

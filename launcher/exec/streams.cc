@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <pty.h>
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -162,7 +163,11 @@ Status ExecStreams::open_stream(int number, bool runner_commands) {
 }
 
 sandbox::Streams ExecStreams::inside() const {
-  return {.terminal = slave_.get(), .input = inside_[0].get(), .output = inside_[1].get(), .error = inside_[2].get()};
+  return {.terminal = slave_.get(),
+          .input = inside_[0].get(),
+          .output = inside_[1].get(),
+          .error = inside_[2].get(),
+          .job_control = keyboard_ && !shares_keyboard_};
 }
 
 void ExecStreams::started() {
@@ -192,6 +197,13 @@ void ExecStreams::move() {
     if (i != keyboard_pump_ || has_keyboard) pumps_[i].move();
 }
 
+// The whole job, as the terminal's driver would have. Returns once it is continued, in front or in the background.
+void ExecStreams::suspend() {
+  if (keeper_) keeper_->lend();
+  ::kill(0, SIGTSTP);
+  follow_terminal();
+}
+
 void ExecStreams::follow_terminal() {
   if (keyboard_) keeper_->take_again();  // a shell that continues a job has given it its own mode
   winsize size{};
@@ -206,6 +218,12 @@ ExecStreams::Left ExecStreams::output_left() const {
     left = Left::for_terminal;
   }
   return left;
+}
+
+int ExecStreams::output_error() const {
+  for (const Pump& pump : pumps_)
+    if (!pump.feeds_command() && pump.error() != 0) return pump.error();
+  return 0;
 }
 
 // Whoever reads the file after us, as a shell does that runs one command for each line, finds what the command left.

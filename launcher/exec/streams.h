@@ -38,11 +38,15 @@ class ExecStreams {
   void started();
   void add_entries(std::vector<pollfd>& entries) const;
   void move();
+  // The command was stopped at its terminal: so are we, with the terminal as it was.
+  void suspend();
   // The caller's window changed, or the job was continued.
   void follow_terminal();
   // A job in the background has no keyboard, and one in front of a pipe shares it with who reads that: as long as the
   // terminal edits lines they are the command's, a pager that takes it has it alone. Nothing tells of either change.
   [[nodiscard]] bool waits_for_keyboard() const;
+  // What kept output from a file: an errno, 0 for nothing.
+  [[nodiscard]] int output_error() const;
   enum class Left { none, for_terminal, for_others };
   // Output of the command that wasn't handed on yet.
   [[nodiscard]] Left output_left() const;

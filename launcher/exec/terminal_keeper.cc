@@ -80,6 +80,10 @@ void TerminalKeeper::take(bool raw) {
   take_again();
 }
 
+void TerminalKeeper::lend() {
+  if (taken_ && raw_ && in_foreground()) set_mode(terminal_, mode_);
+}
+
 void TerminalKeeper::take_again() {
   if (!taken_ || !raw_ || !in_foreground()) return;
   termios mode = mode_;

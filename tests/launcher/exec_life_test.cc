@@ -124,6 +124,53 @@ TEST_P(ExecTerminal, FromTheBackgroundToTheForeground) {
   EXPECT_EQ(terminal.wait(), 0) << terminal.screen();
 }
 
+// A command that is no shell: Ctrl-Z stops it, and the launcher with the terminal as it was; fg and bg go on.
+TEST_P(ExecTerminal, CtrlZStopsACommandAlone) {
+  Spawn spawn = scratch.spawn(
+      all({}, {"sh", "-c", "echo be\"\"gun; read -r line; echo got $line; sleep 0.3; echo en\"\"ded; exit 7"}));
+  const std::string command = shell_words(spawn);
+  spawn.argv = {"/bin/bash", "--norc", "--noprofile", "-i"};
+  spawn.path = "/bin/bash";
+  Terminal terminal(spawn);
+  terminal.type("PS1='rea''dy> '; set -m\r");
+  ASSERT_TRUE(terminal.shows("ready> "));
+  for (int round = 0; round < 2; ++round) {
+    terminal.type(command + "\r");
+    ASSERT_TRUE(terminal.shows("begun")) << terminal.screen();
+    terminal.type("\x1a");
+    ASSERT_TRUE(terminal.shows("Stopped")) << terminal.screen();
+    terminal.type("stty -a | grep -c ' icanon'; echo mo''de\r");
+    ASSERT_TRUE(terminal.shows("1\r\nmode")) << terminal.screen();
+    terminal.type("fg\r");
+    ASSERT_TRUE(terminal.shows("read -r line")) << terminal.screen();
+    std::this_thread::sleep_for(milliseconds(300));
+    terminal.type("\x1a");  // and once more
+    ASSERT_TRUE(terminal.shows("Stopped")) << terminal.screen();
+    terminal.type("fg\r");
+    std::this_thread::sleep_for(milliseconds(300));
+    terminal.type("word" + std::to_string(round) + "\r");
+    ASSERT_TRUE(terminal.shows("got word" + std::to_string(round))) << terminal.screen();
+    ASSERT_TRUE(terminal.shows("ended")) << terminal.screen();
+    terminal.type("echo co''de $?\r");
+    ASSERT_TRUE(terminal.shows("code 7")) << terminal.screen();
+  }
+  terminal.type("exit 0\r");
+  EXPECT_EQ(terminal.wait(), 0) << terminal.screen();
+}
+
+// The terminal is where the output goes, and nobody types.
+TEST_P(ExecTerminal, TheInputIsNullOrClosed) {
+  for (const char* input : {" </dev/null", " <&-"}) {
+    Spawn spawn = scratch.spawn({});
+    const std::string script = "read x || tty <&1; test -t 1 && echo out";
+    spawn.argv = {"sh", "-c", shell_words(scratch.spawn(all({}, {"sh", "-c", script}))) + input};
+    spawn.path = "/bin/sh";
+    Terminal terminal(spawn);
+    EXPECT_EQ(terminal.wait(), 0) << terminal.screen();
+    EXPECT_THAT(terminal.screen(), AllOf(HasSubstr("/dev/console"), HasSubstr("out")));
+  }
+}
+
 // What is said at the end finds the terminal as it was, behind the alternate screen.
 TEST_P(ExecTerminal, TheTimeLimitIsToldOnTheScreenThatStays) {
   Terminal terminal(scratch.spawn(all({"--time", "1"}, {"sh", "-c", "printf '\\033[?1049h'; sleep 50"})));
@@ -292,6 +339,47 @@ TEST_P(ExecLife, B043AKilledLauncherLeavesNoGroupNorFile) {
       milliseconds(20000)))
       << ::testing::PrintToString(files());
   EXPECT_THAT(scratch.session_directories(), IsEmpty());
+}
+
+// The kernel counts descriptors in flight for a user: what a session keeps there must not hold up the next launch.
+TEST_P(ExecLife, ASessionCantKeepTheNextOneFromStarting) {
+  const std::string hoard = R"sh(
+python3 -c '
+import array, socket
+kept = []
+count = 0
+try:
+    while count < 20000:
+        pair = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+        kept.append(pair)
+        pair[0].sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [0] * 250))])
+        count += 250
+except OSError:
+    pass
+print("full", count > 900, flush=True)
+input()'
+)sh";
+  Spawn spawn = scratch.spawn(all({}, {"sh", "-c", hoard}));
+  int in[2];
+  int out[2];
+  ASSERT_EQ(::pipe2(in, O_CLOEXEC), 0);
+  ASSERT_EQ(::pipe2(out, O_CLOEXEC), 0);
+  Fd input(in[0]);
+  Fd input_end(in[1]);
+  Fd output(out[0]);
+  Fd output_end(out[1]);
+  spawn.keep = {{0, input.get()}, {1, output_end.get()}};
+  Result<Process> hoarder = oncelatch::start(spawn);
+  ASSERT_TRUE(hoarder);
+  output_end.reset();
+  char text[64] = {};
+  ASSERT_GT(::read(output.get(), text, sizeof text - 1), 0);
+  EXPECT_STREQ(text, "full True\n");
+  Output next =
+      scratch.oncelatch_behind({"/bin/sh", "-c", "ulimit -S -n 256; exec \"$@\"", "sh"}, all({}, {"echo", "started"}));
+  EXPECT_EQ(next.out, "started\n") << next.err;
+  input_end.reset();
+  EXPECT_TRUE(hoarder->wait(std::chrono::seconds(20)));
 }
 EXEC_USERS(ExecLife);
 

@@ -252,6 +252,24 @@ TEST_P(ExecStreams, AFilesRestIsGivenBack) {
   EXPECT_EQ(output->out, "one\nin two\nthree\n") << output->err;
 }
 
+// What the command could write and its receiver can't take is told, and is no success.
+TEST_P(ExecStreams, LostOutputIsToldAndNoSuccess) {
+  Fd full(::open("/dev/full", O_WRONLY | O_CLOEXEC));
+  ASSERT_TRUE(full);
+  for (const auto& [script, code] : {std::pair("echo text", 125), std::pair("echo text; exit 3", 3)}) {
+    Spawn spawn = scratch.spawn(reported({}, {"sh", "-c", script}));
+    spawn.keep[1] = full.get();
+    Fd errors = Fd(::open(path("errors").c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    spawn.keep[2] = errors.get();
+    Result<Process> process = oncelatch::start(spawn);
+    ASSERT_TRUE(process);
+    Result<ExitStatus> status = process->wait(std::chrono::seconds(20));
+    ASSERT_TRUE(status);
+    EXPECT_EQ(status->shell_code(), code);
+    EXPECT_THAT(scratch.read("errors"), HasSubstr("output was lost: No space left on device"));
+  }
+}
+
 // The mode of a named pipe is the host's.
 TEST_P(ExecStreams, ANamedPipeIsNotHandedIn) {
   ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);

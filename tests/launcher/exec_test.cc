@@ -316,6 +316,46 @@ TEST(ExecAsLesserRoot, FallsBackWithTheLossNamed) {
   }
 }
 
+// Also where a container's root may trace nobody: what isn't needed for it must not be asked for.
+TEST(ExecAsLesserRoot, MapsOwnersWithoutTheRightToTrace) {
+  if (::geteuid() != 0) GTEST_SKIP() << "this is about root";
+  Scratch scratch;
+  Output output = scratch.oncelatch_behind(
+      {"/usr/bin/setpriv", "--bounding-set", "-sys_ptrace", "--inh-caps", "-sys_ptrace"},
+      {"exec", "--report", scratch.path("report.json"), "--", "sh", "-c", "echo x > new && echo works"});
+  EXPECT_EQ(output.out, "works\n") << output.err;
+  EXPECT_EQ(output.err, "");
+  EXPECT_NE(scratch.report().at("confined_uid"), 0);
+}
+
+// systemd makes every mount shared: what is mounted inside must not come out.
+TEST(ExecAsLesserRoot, LeavesNoMountOnAHostWithSharedMounts) {
+  if (::geteuid() != 0) GTEST_SKIP() << "this is about root";
+  Scratch scratch;
+  for (const char* part : {".git", ".git/hooks", ".git/info"})
+    ASSERT_EQ(::mkdir(scratch.path(std::string("repository/") + part).c_str(), 0755), 0);
+  scratch.write("repository/.git/config", "[core]\n", 0644);
+  const std::string compare =
+      "mounts() { cut -d' ' -f3- /proc/self/mountinfo | sort; }; before=$(mounts); \"$@\"; "
+      "[ \"$before\" = \"$(mounts)\" ] && echo same; touch .git/x && echo written";
+  Output output = scratch.oncelatch_behind(
+      {"/usr/bin/unshare", "--mount", "--propagation", "shared", "/bin/sh", "-c", compare, "sh"},
+      {"exec", "--write", scratch.path("bin"), "--", "sh", "-c", "cat .git/config; echo x 2>/dev/null > .git/config"});
+  EXPECT_EQ(output.out, "[core]\nsame\nwritten\n") << output.err;
+}
+
+// Owners can't be mapped there, which is found out while the first attempt is on its way: its pipes come back.
+TEST(ExecAsLesserRoot, TheSecondAttemptHasItsStreams) {
+  if (::geteuid() != 0) GTEST_SKIP() << "this is about root";
+  Scratch scratch;
+  const std::string mount =
+      "mount -t tmpfs tmpfs \"$0/home\" && cd \"$0/home\" && mkdir low up work merged && "
+      "mount -t overlay overlay -o lowerdir=low,upperdir=up,workdir=work merged && cd merged && exec \"$@\"";
+  Output output = scratch.oncelatch_behind({"/usr/bin/unshare", "--mount", "/bin/sh", "-c", mount, scratch.path("")},
+                                           {"exec", "--", "sh", "-c", "echo text > /dev/stdout; echo more > new; ls"});
+  EXPECT_EQ(output.out, "text\nnew\n") << output.err;
+}
+
 // Where images have their work.
 TEST(ExecAsLesserRoot, WorksBelowUsrSrc) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can mount there";

@@ -3,7 +3,7 @@
 //   fail_call list FILE PROGRAM ARGUMENT...          writes a line "PROCESS EXECS CALL NTH" for each call made
 //   fail_call fail PROCESS EXECS CALL NTH ERRNO PROGRAM ARGUMENT...
 //
-// PROCESS is 0 for the first, and 16 times its maker's number and one more for each that the maker makes, so that it
+// PROCESS is 0 for the first, and 1024 times its maker's number and one more for each that the maker makes, so that it
 // doesn't depend on which of two processes is faster; EXECS how often it has exec'ed, NTH from 1 the calls of that
 // number in between. The exit code is the program's; 99 when the call to fail was never made; 98 when it ran for too
 // long.
@@ -25,6 +25,7 @@
 
 namespace {
 
+constexpr long kMostChildren = 1024;  // of one process
 constexpr int kNeverMade = 99;
 constexpr int kTooLong = 98;
 constexpr unsigned kLongest = 40;  // seconds
@@ -75,7 +76,8 @@ class Tracer {
     if (::ptrace(PTRACE_GETEVENTMSG, maker_pid, nullptr, &child) != 0) return;
     Tracee& maker = tracees_[maker_pid];
     Tracee& one = tracees_[static_cast<pid_t>(child)];
-    one.process = maker.process * 16 + ++maker.children;
+    if (++maker.children == kMostChildren) ::_exit(2);
+    one.process = maker.process * kMostChildren + maker.children;
     if (std::exchange(one.waits, false)) ::ptrace(PTRACE_SYSCALL, static_cast<pid_t>(child), nullptr, 0L);
   }
 

@@ -1,6 +1,7 @@
 // What oncelatch-exec takes from the plan's socket, and how it refuses what isn't whole: the test stands where the
 // launcher stands.
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -111,11 +112,14 @@ class Delivery : public testing::TestWithParam<std::uint32_t> {
   void refuses(Stage stage, int error, const std::string& text) {
     plan_.reset();
     StatusRecord record;
+    pollfd told{status_.get(), POLLIN, 0};
+    ASSERT_EQ(::poll(&told, 1, 10000), 1) << "nothing was told";
     ASSERT_EQ(::read(status_.get(), &record, sizeof record), static_cast<ssize_t>(sizeof record));
     EXPECT_EQ(record.kind, StatusRecord::failed);
     EXPECT_EQ(record.stage, stage) << kStageNames[static_cast<unsigned>(record.stage)];
     EXPECT_EQ(record.error, error) << std::strerror(record.error);
     EXPECT_EQ(std::string(record.text), text);
+    ASSERT_EQ(::poll(&told, 1, 10000), 1) << "somebody is still there";
     EXPECT_EQ(::read(status_.get(), &record, sizeof record), 0) << "somebody is still there";
     Result<ExitStatus> status = process_.wait(std::chrono::seconds(10));
     ASSERT_TRUE(status) << status.error().message();
