@@ -14,6 +14,7 @@
 #include "launcher/exec/workspace.h"
 #include "launcher/own_file.h"
 #include "launcher/profile_file.h"
+#include "launcher/report_file.h"
 #include "sandbox/enter.h"
 
 namespace oncelatch::launcher {
@@ -102,9 +103,9 @@ Result<std::string> find_profile_file(const std::string& named, const std::vecto
 }
 
 int become_oncelatch(int argc, const char* const* argv, const std::vector<std::string>& environment) {
-  Result<std::vector<std::string>> arguments =
-      arguments_with_profile(std::vector<std::string>(argv + 2, argv + argc), environment);
-  if (!arguments) return report_error(arguments.error());
+  const std::vector<std::string> given(argv + 2, argv + argc);
+  Result<std::vector<std::string>> arguments = arguments_with_profile(given, environment);
+  if (!arguments) return refuse_with_report(given, arguments.error());
   Result<std::string> program = sandbox::find_companion("oncelatch");
   if (!program) return report_error(program.error());
   std::vector<char*> words = {const_cast<char*>("oncelatch"), const_cast<char*>(argv[1])};

@@ -11,7 +11,9 @@
 #include <climits>
 
 #include "base/beneath.h"
+#include "base/json_text.h"
 #include "base/untrusted.h"
+#include "launcher/errors.h"
 
 namespace oncelatch::launcher {
 
@@ -124,6 +126,24 @@ Status ReportFile::write(std::string_view text) const {
   error.object = shown_;
   error.try_next = "the command has run; only its report is missing";
   return Failure(std::move(error));
+}
+
+int refuse_with_report(const std::vector<std::string>& arguments, const Error& error) {
+  constexpr std::string_view kOption = "--report";
+  std::string path;
+  for (std::size_t i = 0; i < arguments.size() && arguments[i] != "--"; ++i) {
+    if (arguments[i] == kOption && i + 1 < arguments.size()) path = arguments[i + 1];
+    if (arguments[i].starts_with(std::string(kOption) + "=")) path = arguments[i].substr(kOption.size() + 1);
+  }
+  const int code = report_error(error);
+  if (path.empty()) return code;
+  JsonText json;
+  json.open('{').key("exit").open('{').key("code").number(code).key("reason").text(exit_reason_for(error)).close('}');
+  json.key("error").text(error.message()).key("command").open('[').close(']').close('}');
+  Result<ReportFile> file = ReportFile::open(path);
+  const Status written = file ? file->write(json.take() + "\n") : Failure(file.error());
+  if (!written) (void)report_error(written.error());
+  return code;
 }
 
 }  // namespace oncelatch::launcher

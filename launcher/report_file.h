@@ -13,6 +13,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/fd.h"
 #include "base/result.h"
@@ -40,5 +41,9 @@ class ReportFile {
   std::string name_;
   Fd stream_;
 };
+
+// Tells the error, and writes it into the report that a refused command line names with its last --report before the
+// command: one that lies there must not tell of another run. The exit code.
+int refuse_with_report(const std::vector<std::string>& arguments, const Error& error);
 
 }  // namespace oncelatch::launcher

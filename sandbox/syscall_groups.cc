@@ -234,6 +234,8 @@ std::vector<SyscallGroup> common_groups(const FilterVariant& variant) {
       {"other-processes", "memory, descriptors and registers of other processes", EPERM,
        other_processes(variant.ptrace)},
       {"process-madvise", "advice about the memory of other processes", ENOSYS, always({"process_madvise"})},
+      {"secret-memory", "pages that only their owner has: nobody could count or reclaim them", ENOSYS,
+       always({"memfd_secret"})},
       {"keys", "key rings are shared with the user's session", EPERM, always({"add_key", "request_key", "keyctl"})},
       {"kernel-programs", "code and counters inside the kernel", EPERM,
        always({"bpf", "perf_event_open", "userfaultfd"})},

@@ -306,7 +306,7 @@ int exec_command(const std::vector<std::string>& arguments, const std::vector<st
   if (::prctl(PR_SET_DUMPABLE, 0) != 0)
     return report_error(fail_errno("oncelatch", "prctl(PR_SET_DUMPABLE)", errno).value());
   Result<ExecOptions> options = parse_exec_options(arguments);
-  if (!options) return report_error(options.error());
+  if (!options) return refuse_with_report(arguments, options.error());
   if (options->help) return print_page(exec_help()) ? 0 : kExitLauncher;
   if (options->explain) return explain_exec(*options, environment);
   return ExecCommand(*options, environment).run();

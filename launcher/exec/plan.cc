@@ -1,5 +1,6 @@
 #include "launcher/exec/plan.h"
 
+#include <dirent.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,6 +27,20 @@ constexpr const char* kGitProtected[] = {"hooks", "config", "info", "modules", "
 
 std::string shown(const std::string& text) {
   return escape_for_display(text, 400);
+}
+
+// Entries of a directory; more than `most` are a refusal.
+Result<std::vector<std::string>> list_names(const std::string& directory, std::size_t most) {
+  DIR* stream = ::opendir(directory.c_str());
+  if (stream == nullptr) return fail_errno("workspace", shown(directory), errno == ENOTDIR ? ENOENT : errno);
+  std::vector<std::string> names;
+  while (const dirent* entry = ::readdir(stream))
+    if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
+  ::closedir(stream);
+  if (names.size() > most)
+    return fail("workspace", shown(directory), "holds more than " + std::to_string(most) + " worktrees",
+                "git worktree prune, or git worktree remove");
+  return names;
 }
 
 class PlanMaker {
@@ -126,6 +141,14 @@ class PlanMaker {
       plan_.notes.push_back(object + " lies in the workspace: it is writable anyway, but for what is protected there");
       return {};
     }
+    if (!writable && real != sandbox_.workspace && is_or_contains(sandbox_.workspace, real)) {
+      read_inside_.push_back(real.substr(sandbox_.workspace.size() + 1));
+      return {};
+    }
+    if (writable && through_workspace(given, real))
+      return fail("command line", object,
+                  "leads through the workspace to " + shown(real) + ", by what a run may have made",
+                  "name it by its own path");
     if (writable && !home_.empty() && is_or_contains(real, home_))
       return fail("command line", object, "is your home or holds it", "name a directory below it");
     bool kernel = is_or_contains("/proc", real) || is_or_contains("/sys", real) || is_or_contains("/dev", real);
@@ -134,21 +157,16 @@ class PlanMaker {
                   "the sandbox has its own");
     sandbox_.binds.push_back({.source = real, .target = real, .access = access});
     visible_.push_back(real);
-    note_on_way_out(object, given, real);
+    if (through_workspace(given, real))
+      plan_.notes.push_back(object + " leads through the workspace to " + shown(real));
     std::string spelled = given[0] == '/' ? given : real_path(".") + "/" + given;
     for (auto& link : links_along(spelled)) links_.push_back(std::move(link));
     return {};
   }
 
-  // A link that the repository may have made is followed, as the caller named it, but not silently.
-  void note_on_way_out(const std::string& object, const std::string& given, const std::string& real) {
-    if (is_or_contains(sandbox_.workspace, real)) return;
-    const std::string path = given[0] == '/' ? given : "./" + given;
-    for (std::size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1)) {
-      if (!is_or_contains(sandbox_.workspace, real_path(path.substr(0, slash)))) continue;
-      plan_.notes.push_back(object + " leads through the workspace to " + shown(real));
-      return;
-    }
+  // By a link that the repository may have made.
+  [[nodiscard]] bool through_workspace(const std::string& given, const std::string& real) const {
+    return !is_or_contains(sandbox_.workspace, real) && passes_through(sandbox_.workspace, given);
   }
 
   // The caller's own spellings lead to the same places inside.
@@ -167,10 +185,23 @@ class PlanMaker {
     }
   }
 
+  // The caller's PATH, but for what leads through the workspace: a link there may be the repository's.
+  [[nodiscard]] std::string outer_path() const {
+    const std::string all = value_of(environment_, "PATH");
+    std::string path;
+    for (std::size_t start = 0; start <= all.size();) {
+      const std::size_t end = std::min(all.find(':', start), all.size());
+      const std::string directory = all.substr(start, end - start);
+      start = end + 1;
+      if (directory.empty() || passes_through(sandbox_.workspace, directory + "/")) continue;
+      path += (path.empty() ? "" : ":") + directory;
+    }
+    return path;
+  }
+
   Status show_toolchains() {
     Toolchains which = options_.toolchains.value_or(plan_.profile.toolchains);
-    ToolchainView view =
-        TRY(find_toolchains(which, options_.toolchain_names, home_, kHomeInside, value_of(environment_, "PATH")));
+    ToolchainView view = TRY(find_toolchains(which, options_.toolchain_names, home_, kHomeInside, outer_path()));
     for (const std::string& directory : view.directories) {
       if (is_or_contains(sandbox_.workspace, directory)) continue;  // it is there, writable as the workspace is
       sandbox_.binds.push_back({.source = directory, .target = directory});
@@ -220,7 +251,20 @@ class PlanMaker {
       return {};
     }
     if (!bare && directory != sandbox_.workspace && !TRY(is_a(git, S_IFDIR))) return {};
-    for (const char* name : kGitProtected) protect(directory, std::string(bare ? "" : ".git/") + name);
+    const std::string prefix = bare ? "" : ".git/";
+    for (const char* name : kGitProtected) protect(directory, prefix + name);
+    return protect_worktrees(directory, prefix + "worktrees");
+  }
+
+  // What tells git outside where a linked worktree's repository and settings are.
+  Status protect_worktrees(const std::string& directory, const std::string& relative) {
+    constexpr std::size_t kMostWorktrees = 32;
+    Result<std::vector<std::string>> names = list_names(directory + "/" + relative, kMostWorktrees);
+    if (!names && names.error().errno_value == ENOENT) return {};
+    for (const std::string& name : TRY(std::move(names)))
+      for (const char* file : {"commondir", "gitdir", "config.worktree"})
+        if (TRY(is_a(directory + "/" + relative + "/" + name + "/" + file, S_IFREG)))
+          protect(directory, relative + "/" + name + "/" + file);
     return {};
   }
 
@@ -230,6 +274,7 @@ class PlanMaker {
     for (const sandbox::Bind& bind : sandbox_.binds)
       if (bind.access == sandbox::Access::read_write && bind.source != writable_[0]) writable_.push_back(bind.source);
     for (const std::string& root : writable_) TRY(protect_repository(root));
+    for (const std::string& relative : read_inside_) protect(sandbox_.workspace, relative);
     std::string own = real_path(TRY(sandbox::find_companion("oncelatch-exec")));
     std::string directory = own.substr(0, own.rfind('/'));
     for (const std::string& root : writable_) {
@@ -388,8 +433,9 @@ class PlanMaker {
   sandbox::SandboxPlan& sandbox_;
   std::string home_;
   std::vector<std::string> visible_;
-  std::vector<std::string> denied_;    // real paths
-  std::vector<std::string> writable_;  // the workspace first
+  std::vector<std::string> denied_;       // real paths
+  std::vector<std::string> read_inside_;  // of --read, below the workspace: there it means never changed
+  std::vector<std::string> writable_;     // the workspace first
   std::vector<std::pair<std::string, std::string>> links_;
   std::vector<std::string> path_;
   std::vector<std::string> variables_;

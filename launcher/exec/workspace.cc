@@ -96,12 +96,21 @@ std::string real_path(const std::string& path) {
     if (seen == Seen::missing) return {};
   }
   char buffer[PATH_MAX];
-  return ::realpath(path.c_str(), buffer) != nullptr ? std::string(buffer) : std::string();
+  if (::realpath(path.c_str(), buffer) == nullptr) return {};
+  // POSIX leaves two leading slashes to the system, and musl keeps them, also those of a link; Linux knows one root.
+  return buffer[0] == '/' && buffer[1] == '/' ? buffer + 1 : buffer;
 }
 
 bool is_or_contains(const std::string& outer, const std::string& inner) {
   return outer == inner || outer == "/" ||
          (inner.size() > outer.size() && inner.compare(0, outer.size(), outer) == 0 && inner[outer.size()] == '/');
+}
+
+bool passes_through(const std::string& place, const std::string& path) {
+  const std::string spelled = path[0] == '/' ? path : "./" + path;
+  for (std::size_t slash = spelled.find('/', 1); slash != std::string::npos; slash = spelled.find('/', slash + 1))
+    if (is_or_contains(place, real_path(spelled.substr(0, slash)))) return true;
+  return false;
 }
 
 std::string find_home(const std::vector<std::string>& environment) {

@@ -42,6 +42,8 @@ class PathMemory {
 [[nodiscard]] std::string find_home(const std::vector<std::string>& environment);
 // Empty when the path doesn't exist.
 [[nodiscard]] std::string real_path(const std::string& path);
+// Whether a directory on the way of the path, as it is spelled, lies in `place` or is it.
+[[nodiscard]] bool passes_through(const std::string& place, const std::string& path);
 // Every symbolic link met on the way along `path`: where it stands (without links above it) and where it leads.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> links_along(const std::string& path);
 [[nodiscard]] bool is_or_contains(const std::string& outer, const std::string& inner);

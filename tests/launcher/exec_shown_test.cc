@@ -4,7 +4,9 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <fstream>
 #include "base/fd.h"
+
 #include "tests/launcher/exec_support.h"
 
 namespace oncelatch::test {
@@ -315,6 +317,76 @@ TEST_P(ExecShown, B037NothingOutsideIsSeenOrSignalled) {
     ASSERT_EQ(::stat(("/proc/" + std::to_string(one.pid) + "/environ").c_str(), &owner), 0);
     EXPECT_EQ(owner.st_uid, 0U) << one.command << ": dumpable";
   }
+}
+
+// Two slashes at the start are one, wherever they come from.
+TEST_P(ExecShown, TwoLeadingSlashesAreOne) {
+  scratch.write("repository/secret", "canary-4711\n");
+  const std::string twice = "/" + path("repository/secret");
+  std::filesystem::create_symlink(twice, path("repository/link"));
+  for (const std::string& spelling :
+       {twice, "//." + path("repository/secret"), "//tmp/.." + path("repository/secret"), path("repository/link")}) {
+    Output output = run({"--deny", spelling}, {"cat", "secret"});
+    EXPECT_EQ(output.out, "") << spelling << output.err;
+  }
+  Words environment = scratch.environment();
+  for (std::string& entry : environment)
+    if (entry.starts_with("HOME=")) entry = "HOME=/" + path("home");
+  Output home = changed({"--workspace", path("home")}, {"echo", "RAN"}, environment);
+  EXPECT_EQ(home.status.shell_code(), 122) << home.out;
+  EXPECT_EQ(changed({"--write", path("home")}, {"echo", "RAN"}, environment).status.shell_code(), 122);
+}
+
+// What git outside follows to a linked worktree's repository can't be changed either.
+TEST_P(ExecShown, TheFilesOfLinkedWorktrees) {
+  for (const char* name : {"repository/.git", "repository/.git/worktrees", "repository/.git/worktrees/one"})
+    make_directory(name);
+  for (const char* file : {"commondir", "gitdir", "config.worktree", "HEAD"})
+    scratch.write("repository/.git/worktrees/one/" + std::string(file), "as it was\n", 0644);
+  Output output = shell(
+      "cd .git/worktrees/one; for f in commondir gitdir config.worktree HEAD; do echo x > $f && echo $f; done; "
+      "cd ..; mv one two && echo moved");
+  EXPECT_EQ(output.out, "HEAD\n") << output.err;
+  EXPECT_EQ(scratch.read("repository/.git/worktrees/one/commondir"), "as it was\n");
+}
+
+// In the workspace, --read means that it is never changed, nor moved away.
+TEST_P(ExecShown, WhatIsOnlyReadInTheWorkspace) {
+  make_directory("repository/a");
+  make_directory("repository/a/kept");
+  scratch.write("repository/a/kept/file", "as it was\n", 0644);
+  Output output = run({"--read", "a/kept"}, {"sh", "-c",
+                                             "echo x > a/kept/file && echo wrote; mv a b && echo moved; "
+                                             "echo x > a/other && echo beside; cat a/kept/file"});
+  EXPECT_EQ(output.out, "beside\nas it was\n") << output.err;
+}
+
+// A link that an earlier run may have laid gives nothing to write.
+TEST_P(ExecShown, NothingIsWritableByALinkOfTheWorkspace) {
+  make_directory("elsewhere");
+  std::filesystem::create_symlink("../elsewhere", path("repository/build"));
+  Output output = run({"--write", "build"}, {"sh", "-c", "echo x > build/new"});
+  EXPECT_EQ(output.status.shell_code(), 122) << output.err;
+  EXPECT_THAT(output.err, HasSubstr("leads through the workspace"));
+  EXPECT_FALSE(scratch.exists("elsewhere/new"));
+  EXPECT_EQ(run({"--write", path("elsewhere")}, {"sh", "-c", "echo x > build/new"}).status.shell_code(), 0);
+}
+
+// Nor does one in PATH show a directory of /opt.
+TEST_P(ExecShown, ALinkInPathShowsNothing) {
+  if (::geteuid() != 0) GTEST_SKIP() << "makes a directory in /opt";
+  const std::string vault = "/opt/oncelatch-test-" + std::to_string(::getpid());
+  std::filesystem::create_directories(vault + "/bin");
+  std::ofstream(vault + "/token") << "canary-4711\n";
+  std::filesystem::create_directory_symlink(vault + "/bin", path("repository/bin"));
+  Words environment = scratch.environment();
+  for (std::string& entry : environment)
+    if (entry.starts_with("PATH=")) entry = "PATH=" + path("repository/bin") + ":" + entry.substr(5);
+  EXPECT_EQ(changed({}, {"cat", vault + "/token"}, environment).out, "");
+  for (std::string& entry : environment)
+    if (entry.starts_with("PATH=")) entry = "PATH=" + vault + "/bin:" + entry.substr(5);
+  EXPECT_EQ(changed({}, {"cat", vault + "/token"}, environment).out, "canary-4711\n") << "named by its own path";
+  std::filesystem::remove_all(vault);
 }
 EXEC_USERS(ExecShown);
 

@@ -53,6 +53,19 @@ TEST_P(ExecCodes, ConfigurationIsRefused) {
     EXPECT_EQ(output.status.shell_code(), 122) << options[0] << output.err;
     EXPECT_EQ(reason(), "configuration-refused");
   }
+  // A report of another run doesn't stay.
+  scratch.write("broken.yaml", "extnds: ci\n");
+  for (const Words& options : {Words{"--net", "foo"}, Words{"--raed", "/x"}, Words{"--profile", "nosuch"},
+                               Words{"--profile", path("broken.yaml")}}) {
+    EXPECT_EQ(run({}, {"true"}).status.shell_code(), 0);
+    Words words = {"exec", "--report", path("report.json")};
+    words.insert(words.end(), options.begin(), options.end());
+    words.insert(words.end(), {"--", "true"});
+    EXPECT_EQ(scratch.oncelatch(words).status.shell_code(), 122) << options[0];
+    EXPECT_EQ(reason(), "configuration-refused") << options[0];
+    EXPECT_EQ(scratch.report().at("exit").at("code"), 122);
+    EXPECT_FALSE(scratch.report().value("error", "").empty());
+  }
   EXPECT_EQ(scratch.oncelatch({"exec", "--profile", "nosuch", "--", "true"}).status.shell_code(), 122);
   EXPECT_EQ(scratch.oncelatch({"exec", "--bogus", "--", "true"}).status.shell_code(), 122);
   EXPECT_EQ(scratch.oncelatch({"exec"}).status.shell_code(), 122);

@@ -76,8 +76,8 @@ const std::map<int, std::uint32_t> kNativeAlways = {
     {321, kPermission}, {323, kPermission}, {425, kNoCall},     {426, kNoCall},     {427, kNoCall},
     {428, kNoCall},     {429, kNoCall},     {430, kNoCall},     {431, kNoCall},     {432, kNoCall},
     {433, kNoCall},     {435, kNoCall},     {437, kNoCall},     {438, kPermission}, {440, kNoCall},
-    {442, kNoCall},     {443, kPermission}, {448, kPermission}, {452, kNoCall},     {457, kNoCall},
-    {458, kNoCall},
+    {442, kNoCall},     {443, kPermission}, {447, kNoCall},     {448, kPermission}, {452, kNoCall},
+    {457, kNoCall},     {458, kNoCall},
 };
 
 // The same in the Landlock tier alone: System V and POSIX queues, extended attributes.
@@ -106,7 +106,7 @@ TEST_P(Filter, EveryI386Number) {
                               123, 124, 127, 128, 129, 130, 131, 134, 135, 149, 166, 167, 169, 217, 253, 264,
                               283, 286, 287, 288, 294, 310, 317, 336, 338, 339, 341, 342, 343, 346, 347, 348,
                               349, 350, 357, 374, 404, 405, 438, 443, 448, 359, 360, 25,  101, 110};
-  std::set<int> no_call = {425, 426, 427, 428, 429, 430, 431, 432, 433, 435, 437, 440, 442, 452, 457, 458};
+  std::set<int> no_call = {425, 426, 427, 428, 429, 430, 431, 432, 433, 435, 437, 440, 442, 447, 452, 457, 458};
   if (kind().ptrace) permission.erase(26);
   if (kind().landlock_tier) {
     no_call.insert(kI386Shared.begin(), kI386Shared.end());

@@ -155,6 +155,7 @@ std::vector<Verdict> kernel() {
       {"E072", "tioclinux", kFilter},
       {"E072", "tiocsetd", kFilter},
       {"E059", call(SYS_userfaultfd), kFilter},
+      {"", call(447), kAbsent},  // memfd_secret
       {"", call(SYS_vhangup), kFilter},
   };
   for (long number :
