@@ -426,7 +426,7 @@ TEST(LandlockTierBomb, ForkingIsEndedToo) {
   lab.write("bomb.sh", "i=0; while [ $i -lt 200 ]; do (sh \"$0\" " + word + " &) ; i=$((i+1)); done\n");
   Seen seen =
       lab.run_with({"--processes", "64", "--close-lifeline", "300"},
-                   {"/bin/sh", "-c", "sh " + lab.workspace() + "/bomb.sh " + word + " 2>/dev/null & sleep 100"});
+                   {"/bin/sh", "-c", "sh " + lab.workspace() + "/bomb.sh " + word + " 2>/dev/null & exec sleep 100"});
   EXPECT_EQ(seen.code, 128 + SIGKILL) << seen.err;
   EXPECT_EQ(running(word), 0);
 }
