@@ -7,6 +7,7 @@ namespace oncelatch::launcher {
 inline constexpr int kExitPolicyDenied = 120;   // only under --unattended: denied, or nobody answered
 inline constexpr int kExitGuarantee = 121;      // a required guarantee is not available on this machine
 inline constexpr int kExitConfiguration = 122;  // configuration, policy or command line refused
+inline constexpr int kExitFindings = 123;       // --fail-on: something changed that takes effect on the host later
 inline constexpr int kExitTimeLimit = 124;
 inline constexpr int kExitLauncher = 125;  // launcher fault, verification failure included
 inline constexpr int kExitNotExecutable = 126;

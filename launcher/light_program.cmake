@@ -10,6 +10,7 @@ set(ONCELATCH_LIGHT_SOURCES
   base/remove_tree.cc
   base/result.cc
   base/untrusted.cc
+  launcher/after_run.cc
   launcher/errors.cc
   launcher/exec/attempt.cc
   launcher/exec/command.cc

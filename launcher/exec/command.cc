@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "base/beneath.h"
+#include "launcher/after_run.h"
 #include "launcher/errors.h"
 #include "launcher/exec/explain.h"
 #include "launcher/exec/plan.h"
@@ -187,6 +188,7 @@ class ExecCommand {
     bool on_host = facts_.tier() == sandbox::Tier::landlock;
     TRY(plan(on_host ? IdentityChoice::on_host : IdentityChoice::hoped));
     if (on_host) TRY(move_to_host());
+    TRY(look_before());
     ExecStreams streams = TRY(ExecStreams::open(plan_->profile.runner_commands));
     Fd signals = TRY(open_signals());
     Result<sandbox::Confined> entered = enter(streams);
@@ -198,7 +200,33 @@ class ExecCommand {
     Session session(std::move(confined), std::move(streams), std::move(signals), plan_->seconds);
     ExitStatus status = TRY(session.wait());
     judge(status, session);
+    look_after();
     return {};
+  }
+
+  // Of what may be written: a walk of its own, so only where somebody wants to know.
+  Status look_before() {
+    if (options_.fail_on.empty() && options_.report.empty()) return {};
+    std::vector<std::string> roots = {plan_->sandbox.workspace};
+    for (const sandbox::Bind& bind : plan_->sandbox.binds)
+      if (bind.access == sandbox::Access::read_write && bind.target == bind.source) roots.push_back(bind.source);
+    after_run_.emplace(TRY(AfterRun::begin(roots)));
+    return {};
+  }
+
+  void look_after() {
+    if (!after_run_) return;
+    seen_ = after_run_->end();
+    report_.after_run = &seen_;
+    tell_effects(seen_);
+    auto fails = [&](const std::string& kind) {
+      auto of_kind = [&](const HostEffect& effect) { return is_of_kind(effect, kind); };
+      return std::any_of(seen_.effects.begin(), seen_.effects.end(), of_kind);
+    };
+    const bool found = std::any_of(options_.fail_on.begin(), options_.fail_on.end(), fails);
+    if (options_.fail_on.empty() || (seen_.complete && !found)) return;
+    report_.code = kExitFindings;
+    report_.reason = "findings";
   }
 
   Status plan(IdentityChoice choice) {
@@ -295,6 +323,8 @@ class ExecCommand {
   std::optional<SessionDirectory> session_;  // of the Landlock tier
   sandbox::HostFacts facts_;
   std::vector<sandbox::SelfTestResult> self_test_;
+  std::optional<AfterRun> after_run_;
+  AfterRunReport seen_;
   ReportFile report_file_;
   ExecReport report_;
 };

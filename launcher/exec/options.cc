@@ -6,6 +6,7 @@
 
 #include "base/untrusted.h"
 #include "base/yaml.h"
+#include "launcher/after_run.h"
 #include "launcher/exec/page.h"
 
 namespace oncelatch::launcher {
@@ -148,6 +149,12 @@ Complaint take_time(ExecOptions& options, const std::string& value) {
   return {};
 }
 
+Complaint take_effect_kind(ExecOptions& options, const std::string& value) {
+  if (!is_effect_kind(value)) return "write any, refused, held, reported, or a kind: " + effect_kinds();
+  options.fail_on.push_back(value);
+  return {};
+}
+
 Complaint take_requirement(ExecOptions& options, const std::string& value) {
   constexpr std::uint64_t kMostLayers = 9;
   std::size_t colon = value.find(':');
@@ -202,6 +209,8 @@ constexpr OptionRow kOptions[] = {
     {"--limit", "K=V", "memory=, processes=, files=, file-size=, tmp=", take_limit},
     {"--time", "S", "seconds until it is ended; exit code 124", take_time},
     {"--report", "F", "write a JSON report to this file", assign<&ExecOptions::report>},
+    {"--fail-on", "KIND", "exit code 123 where something changed that runs outside later: any, refused, git, ci, …",
+     take_effect_kind},
     {"--accept-loss", "NAME", "go on although this machine can't give that guarantee",
      append<&ExecOptions::accepted_losses>},
     {"--require", "NAME[:N]", "refuse to start unless that guarantee is held, by N layers (default: 1)",

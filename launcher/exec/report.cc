@@ -102,6 +102,19 @@ void put_self_test(JsonText& json, const std::vector<sandbox::SelfTestResult>& r
   json.close(']');
 }
 
+// Paths are the workspace's own bytes; JsonText escapes what isn't UTF-8.
+void put_after_run(JsonText& json, const AfterRunReport& seen) {
+  json.key("host_effects_complete").boolean(seen.complete);
+  json.key("host_effects").open('[');
+  for (const HostEffect& one : seen.effects) {
+    json.open('{').key("path").text(one.path).key("guard").text(one.guard).key("kind").text(one.kind);
+    json.key("reason").text(one.reason).key("change").text(one.change);
+    if (!one.line.empty()) json.key("line").text(one.line);
+    json.close('}');
+  }
+  json.close(']');
+}
+
 }  // namespace
 
 std::string exec_report_text(const ExecReport& report) {
@@ -117,6 +130,7 @@ std::string exec_report_text(const ExecReport& report) {
   }
   if (report.facts != nullptr && report.plan != nullptr) put_facts(json, *report.facts, report.plan->sandbox);
   if (report.self_test != nullptr) put_self_test(json, *report.self_test);
+  if (report.after_run != nullptr) put_after_run(json, *report.after_run);
   json.close('}');
   return json.take() + "\n";
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "launcher/after_run.h"
 #include "launcher/exec/plan.h"
 #include "sandbox/enter.h"
 #include "sandbox/host_facts.h"
@@ -25,6 +26,7 @@ struct ExecReport {
   int code = 0;
   std::string reason;  // "exited", "signal", "time limit", "memory", …
   std::string error;
+  const AfterRunReport* after_run = nullptr;  // nullptr: nobody looked
 };
 
 [[nodiscard]] std::string exec_report_text(const ExecReport& report);

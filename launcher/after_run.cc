@@ -1,0 +1,280 @@
+#include "launcher/after_run.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <climits>
+#include <set>
+#include <string_view>
+
+#include "base/beneath.h"
+#include "base/untrusted.h"
+#include "launcher/messages.h"
+#include "sandbox/guarded_names.h"
+
+namespace oncelatch::launcher {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kLongest{10};
+constexpr std::size_t kMostEntries = 1'000'000;
+constexpr std::size_t kMostText = std::size_t{64} << 10;
+constexpr std::size_t kMostTexts = std::size_t{16} << 20;
+constexpr std::size_t kShownLine = 160;
+
+// Those of sandbox/guarded_names.cc, then those that a name doesn't tell.
+constexpr std::array<const char*, 11> kKinds = {"git",   "hooks",   "agent", "editor",  "shell",  "ci",
+                                                "build", "package", "link",  "special", "program"};
+
+struct Verdict {
+  const char* guard = nullptr;  // null: nothing to tell
+  const char* kind = "";
+  const char* reason = "";
+};
+
+bool leads_out(const std::string& path, const std::string& target) {
+  if (target.empty() || target[0] == '/') return true;
+  int depth = static_cast<int>(std::count(path.begin(), path.end(), '/'));
+  for (std::size_t start = 0; start <= target.size();) {
+    const std::size_t end = std::min(target.find('/', start), target.size());
+    const std::string_view part = std::string_view(target).substr(start, end - start);
+    if (part == "..") {
+      if (--depth < 0) return true;
+    } else if (!part.empty() && part != ".") {
+      ++depth;
+    }
+    start = end + 1;
+  }
+  return false;
+}
+
+bool is_program_of_host(const std::string& path) {
+  const std::string name = path.substr(path.rfind('/') + 1);
+  for (const char* directory : {"/usr/bin/", "/usr/sbin/", "/usr/local/bin/"})
+    if (::access((directory + name).c_str(), X_OK) == 0) return true;
+  return false;
+}
+
+// As git makes them with each repository; it runs none.
+bool is_sample_hook(const std::string& path) {
+  return path.ends_with(".sample") && path.find(".git/hooks/") != std::string::npos;
+}
+
+// The row of the table, or what kind of object it is.
+Verdict judge(const std::string& path, mode_t mode, const std::string& text) {
+  if (is_sample_hook(path)) return {};
+  if (const sandbox::GuardedName* row = sandbox::guarded_name(path.c_str()); row != nullptr)
+    return {sandbox::kGuardNames[static_cast<unsigned>(row->guard)], row->kind, row->reason};
+  if (S_ISLNK(mode) && leads_out(path, text)) return {"reported", "link", "leads out of the workspace"};
+  if (S_ISREG(mode) && (mode & (S_ISUID | S_ISGID)) != 0)
+    return {"reported", "special", "runs with its owner's or group's rights"};
+  if (S_ISFIFO(mode)) return {"reported", "special", "a pipe: who opens it waits for the other end"};
+  if (S_ISSOCK(mode)) return {"reported", "special", "a socket"};
+  if (S_ISREG(mode) && (mode & 0111) != 0 && is_program_of_host(path))
+    return {"reported", "program", "named like a program of this machine"};
+  return {};
+}
+
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = std::min(text.find('\n', start), text.size());
+    lines.push_back(text.substr(start, end - start));
+    start = end + 1;
+  }
+  return lines;
+}
+
+// Of text only.
+std::string first_new_line(const std::string& before, const std::string& after) {
+  if (after.find('\0') != std::string::npos) return {};
+  const std::vector<std::string_view> old = lines_of(before);
+  const std::set<std::string_view> known(old.begin(), old.end());
+  for (std::string_view line : lines_of(after))
+    if (line.find_first_not_of(" \t\r") != std::string_view::npos && known.count(line) == 0)
+      return escape_for_display(line, kShownLine);
+  return {};
+}
+
+}  // namespace
+
+// Everything of interest below the root, directory by directory, without following a link.
+class AfterRun::Walk {
+ public:
+  explicit Walk(int root) : root_(root), deadline_(Clock::now() + kLongest) {}
+
+  Tree take() {
+    std::vector<std::string> open{""};
+    while (!open.empty() && complete) {
+      const std::string directory = std::move(open.back());
+      open.pop_back();
+      look_into(directory, open);
+    }
+    return std::move(tree_);
+  }
+  bool complete = true;
+
+ private:
+  void look_into(const std::string& directory, std::vector<std::string>& open) {
+    Result<Fd> opened = open_beneath(root_, directory.empty() ? "." : directory, O_RDONLY | O_DIRECTORY);
+    if (!opened) {
+      // Gone meanwhile is fine; what can't be looked into isn't.
+      if (opened.error().errno_value != ENOENT) complete = false;
+      return;
+    }
+    DIR* stream = ::fdopendir(opened->get());
+    if (stream == nullptr) {
+      complete = false;
+      return;
+    }
+    const int descriptor = opened->release();
+    while (const dirent* entry = ::readdir(stream)) {
+      const std::string_view name(entry->d_name);
+      if (name == "." || name == "..") continue;
+      if (++entries_ > kMostEntries || Clock::now() > deadline_) {
+        complete = false;
+        break;
+      }
+      look_at(descriptor, entry->d_name, directory.empty() ? entry->d_name : directory + "/" + entry->d_name, open);
+    }
+    ::closedir(stream);
+  }
+
+  void look_at(int directory, const char* name, const std::string& path, std::vector<std::string>& open) {
+    struct stat found {};
+    if (::fstatat(directory, name, &found, AT_SYMLINK_NOFOLLOW) != 0) return;
+    if (S_ISDIR(found.st_mode)) {
+      if (path.size() < PATH_MAX / 2)
+        open.push_back(path);
+      else
+        complete = false;
+    }
+    std::string text = S_ISLNK(found.st_mode) ? target_of(directory, name) : std::string();
+    if (judge(path, found.st_mode, text).guard == nullptr) return;
+    if (S_ISREG(found.st_mode)) text = text_of(directory, name);
+    tree_[path] = {.inode = found.st_ino,
+                   .mode = found.st_mode,
+                   .changed = found.st_ctim.tv_sec * std::int64_t{1'000'000'000} + found.st_ctim.tv_nsec,
+                   .size = found.st_size,
+                   .text = std::move(text)};
+  }
+
+  static std::string target_of(int directory, const char* name) {
+    std::array<char, PATH_MAX> target;
+    const ssize_t size = ::readlinkat(directory, name, target.data(), target.size());
+    return size > 0 ? std::string(target.data(), static_cast<std::size_t>(size)) : std::string();
+  }
+
+  // What can't be read is told by its change alone.
+  std::string text_of(int directory, const char* name) {
+    Fd file(::openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    struct stat found {};
+    if (!file || ::fstat(file.get(), &found) != 0 || !S_ISREG(found.st_mode) || texts_ >= kMostTexts) return {};
+    std::string text(std::min<std::size_t>(static_cast<std::size_t>(found.st_size), kMostText), '\0');
+    const ssize_t size = ::pread(file.get(), text.data(), text.size(), 0);
+    text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+    texts_ += text.size();
+    return text;
+  }
+
+  int root_;
+  Clock::time_point deadline_;
+  Tree tree_;
+  std::size_t entries_ = 0;
+  std::size_t texts_ = 0;
+};
+
+Result<AfterRun> AfterRun::begin(const std::vector<std::string>& roots) {
+  AfterRun watch;
+  for (const std::string& path : roots) {
+    struct stat found {};
+    if (::stat(path.c_str(), &found) == 0 && !S_ISDIR(found.st_mode)) continue;  // a file that was named is known
+    Root root{.path = path, .directory = TRY(open_directory(path)), .before = {}};
+    Walk walk(root.directory.get());
+    root.before = walk.take();
+    watch.complete_ = watch.complete_ && walk.complete;
+    watch.roots_.push_back(std::move(root));
+  }
+  return watch;
+}
+
+AfterRunReport AfterRun::end() const {
+  AfterRunReport report;
+  report.complete = complete_;
+  for (const Root& root : roots_) {
+    Walk walk(root.directory.get());
+    const Tree now = walk.take();
+    report.complete = report.complete && walk.complete;
+    std::string told;  // a directory that is new as a whole
+    for (const auto& [path, seen] : now) {
+      if (!told.empty() && path.starts_with(told)) continue;
+      auto found = root.before.find(path);
+      const Seen* was = found == root.before.end() ? nullptr : &found->second;
+      if (was != nullptr && is_unchanged(*was, seen)) continue;
+      const Verdict verdict = judge(path, seen.mode, seen.text);
+      if (S_ISDIR(seen.mode)) told = path + "/";
+      report.effects.push_back({.path = root.path + "/" + path,
+                                .guard = verdict.guard,
+                                .kind = verdict.kind,
+                                .reason = verdict.reason,
+                                .change = was != nullptr ? "changed" : "new",
+                                .line = first_new_line(was != nullptr ? was->text : std::string(), seen.text)});
+    }
+  }
+  return report;
+}
+
+// A directory changes with everything that is made in it.
+bool AfterRun::is_unchanged(const Seen& was, const Seen& is) {
+  if (was.inode != is.inode || was.mode != is.mode) return false;
+  return S_ISDIR(is.mode) || (was.changed == is.changed && was.size == is.size);
+}
+
+std::string effect_kinds() {
+  std::string all;
+  for (const char* kind : kKinds) all += (all.empty() ? "" : ", ") + std::string(kind);
+  return all;
+}
+
+bool is_effect_kind(const std::string& kind) {
+  auto named = [&](const char* one) { return kind == one; };
+  return kind == "any" || std::any_of(kKinds.begin(), kKinds.end(), named) ||
+         std::any_of(std::begin(sandbox::kGuardNames), std::end(sandbox::kGuardNames), named);
+}
+
+bool is_of_kind(const HostEffect& effect, const std::string& kind) {
+  return kind == "any" || kind == effect.kind || kind == effect.guard;
+}
+
+void tell_effects(const AfterRunReport& seen) {
+  constexpr std::size_t kMostTold = 20;
+  if (!seen.complete)
+    tell("after the run: not all that may be written could be looked at: nothing says that the rest is clean");
+  if (seen.effects.empty()) return;
+  std::vector<const HostEffect*> order;
+  for (const HostEffect& effect : seen.effects) order.push_back(&effect);
+  auto gravity = [](const HostEffect& effect) {
+    return effect.guard == "refused" ? 0 : effect.guard == "held" ? 1 : 2;
+  };
+  std::sort(order.begin(), order.end(), [&](const HostEffect* a, const HostEffect* b) {
+    return gravity(*a) != gravity(*b) ? gravity(*a) < gravity(*b) : a->path < b->path;
+  });
+  tell("after the run: " + std::to_string(order.size()) + (order.size() == 1 ? " change takes" : " changes take") +
+       " effect outside later");
+  for (std::size_t i = 0; i < std::min(order.size(), kMostTold); ++i) {
+    const HostEffect& one = *order[i];
+    tell("  " + one.kind + ": " + escape_for_display(one.path, 400) + " (" + one.change + "): " + one.reason +
+         (one.line.empty() ? "" : ": " + one.line));
+  }
+  if (order.size() > kMostTold)
+    tell("  and " + std::to_string(order.size() - kMostTold) + " more: --report F lists all");
+}
+
+}  // namespace oncelatch::launcher

@@ -1,0 +1,80 @@
+// What changed in the workspace while a command ran, and takes effect outside the sandbox later: it would be run or
+// followed there by git, a shell, an editor, a build, another agent. Names are told from sandbox/guarded_names.h;
+// besides those, links that lead out, files with set-id bits, sockets, pipes, and programs named like the host's.
+//
+//   AfterRun watch = TRY(AfterRun::begin({workspace}));
+//   … the command runs …
+//   AfterRunReport seen = watch.end();
+//
+// Ownership: holds the directories open, and the guarded files' first 64 KiB in memory (16 MiB together). Threads: one.
+// Failure: begin() an Error of stage "workspace". Time and entries are bounded (10 seconds, a million): a walk that
+// wasn't finished says so, and nothing may then be called clean. What the host itself changed meanwhile is told too:
+// who did it can't be known. After fork: not used. Part of the light program.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/result.h"
+
+namespace oncelatch::launcher {
+
+struct HostEffect {
+  std::string path;   // absolute, as it is: escape before showing
+  std::string guard;  // "refused", "held", "reported"
+  std::string
+      kind;  // "git", "hooks", "agent", "editor", "shell", "ci", "build", "package", "link", "special", "program"
+  std::string reason;  // what takes it up
+  std::string change;  // "new", "changed"
+  std::string line;    // the first that wasn't there before, escaped; empty where there is none
+};
+
+struct AfterRunReport {
+  std::vector<HostEffect> effects;
+  bool complete = true;  // everything was looked at, before and after
+};
+
+class AfterRun {
+ public:
+  // Directories, or files, which are looked at by their directory's name for them.
+  [[nodiscard]] static Result<AfterRun> begin(const std::vector<std::string>& roots);
+  [[nodiscard]] AfterRunReport end() const;
+
+ private:
+  struct Seen {
+    ino_t inode = 0;
+    mode_t mode = 0;
+    std::int64_t changed = 0;  // ctime, ns: nobody inside can set it
+    std::int64_t size = 0;
+    std::string text;  // of regular files; the target of a link
+  };
+  using Tree = std::map<std::string, Seen>;
+  class Walk;
+  static bool is_unchanged(const Seen& was, const Seen& is);
+
+  struct Root {
+    std::string path;
+    Fd directory;
+    Tree before;
+  };
+
+  AfterRun() = default;
+  std::vector<Root> roots_;
+  bool complete_ = true;
+};
+
+// Whether `kind` is one of an effect's, of a guard's, or "any".
+[[nodiscard]] bool is_effect_kind(const std::string& kind);
+// "git, hooks, …", for messages.
+[[nodiscard]] std::string effect_kinds();
+[[nodiscard]] bool is_of_kind(const HostEffect& effect, const std::string& kind);
+
+// On stderr, the gravest first.
+void tell_effects(const AfterRunReport& seen);
+
+}  // namespace oncelatch::launcher

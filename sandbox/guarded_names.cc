@@ -1,0 +1,363 @@
+#include "sandbox/guarded_names.h"
+
+namespace oncelatch::sandbox {
+
+namespace {
+
+constexpr GuardedName kNames[] = {
+    // git, githooks(5), git-config(1), gitrepository-layout(5)
+    {".git", Guard::refused, "git", "git takes the directory for a repository and follows its settings"},
+    {".git/hooks/**", Guard::refused, "git", "git runs it"},
+    {".git/config", Guard::refused, "git", "git runs programs that it names"},
+    {".git/config.worktree", Guard::refused, "git", "git runs programs that it names"},
+    {".git/commondir", Guard::refused, "git", "git reads hooks and settings where it points"},
+    {".git/gitdir", Guard::refused, "git", "git reads hooks and settings where it points"},
+    {".git/info/attributes", Guard::refused, "git", "git runs filters and drivers that it names"},
+    {".git/objects/info/alternates", Guard::refused, "git", "git reads objects where it points"},
+    {".git/worktrees/*/config.worktree", Guard::refused, "git", "git runs programs that it names"},
+    {".git/worktrees/*/commondir", Guard::refused, "git", "git reads hooks and settings where it points"},
+    {".git/worktrees/*/gitdir", Guard::refused, "git", "git reads hooks and settings where it points"},
+    {".git/modules/**", Guard::refused, "git", "git runs hooks and settings of the submodule"},
+    {".git/rebase-merge/git-rebase-todo", Guard::reported, "git", "git rebase --continue runs its exec lines"},
+    {".git/rebase-apply/**", Guard::reported, "git", "git am --continue goes on with it"},
+    {".gitmodules", Guard::held, "git", "git submodule update fetches from where it says"},
+    {".gitattributes", Guard::reported, "git", "chooses the filters and drivers that git runs"},
+    {".gitconfig", Guard::refused, "git", "git runs programs that it names, where it is included"},
+    {".lfsconfig", Guard::held, "git", "git lfs talks to the server that it names"},
+    // hook managers
+    {".husky/**", Guard::refused, "hooks", "git runs it through husky"},
+    {".githooks/**", Guard::refused, "hooks", "the usual place of core.hooksPath: git runs it"},
+    {".pre-commit-config.yaml", Guard::held, "hooks", "pre-commit runs what it names at each commit"},
+    {".pre-commit-hooks.yaml", Guard::held, "hooks", "pre-commit runs what it names"},
+    {"lefthook.yml", Guard::held, "hooks", "lefthook runs what it names at each commit"},
+    {"lefthook.yaml", Guard::held, "hooks", "lefthook runs what it names at each commit"},
+    {".lefthook.yml", Guard::held, "hooks", "lefthook runs what it names at each commit"},
+    {"lefthook-local.yml", Guard::held, "hooks", "lefthook runs what it names at each commit"},
+    {".overcommit.yml", Guard::held, "hooks", "overcommit runs what it names at each commit"},
+    {".lintstagedrc*", Guard::held, "hooks", "lint-staged runs what it names at each commit"},
+    {".captainhook.json", Guard::held, "hooks", "captainhook runs what it names"},
+    // agents
+    {".kiro/agents/**", Guard::refused, "agent", "an agent's tools, hooks and servers"},
+    {".kiro/hooks/**", Guard::refused, "agent", "an agent runs it"},
+    {".kiro/settings/**", Guard::refused, "agent", "an agent starts the servers that it names"},
+    {".kiro/steering/**", Guard::held, "agent", "an agent takes it for instructions"},
+    {".amazonq/**", Guard::refused, "agent", "an agent's settings and servers"},
+    {".mcp.json", Guard::refused, "agent", "agents start the servers that it names"},
+    {".claude/settings*", Guard::refused, "agent", "an agent's permissions and hooks"},
+    {".claude/hooks/**", Guard::refused, "agent", "an agent runs it"},
+    {".claude/agents/**", Guard::held, "agent", "an agent takes it for instructions"},
+    {".claude/commands/**", Guard::held, "agent", "an agent takes it for instructions"},
+    {".claude/skills/**", Guard::held, "agent", "an agent takes it for instructions, and runs scripts of it"},
+    {".claude/plugins/**", Guard::refused, "agent", "an agent loads it"},
+    {".codex/**", Guard::refused, "agent", "an agent's settings and servers"},
+    {".cursor/mcp.json", Guard::refused, "agent", "an agent starts the servers that it names"},
+    {".cursor/hooks*", Guard::refused, "agent", "an agent runs it"},
+    {".cursor/cli.json", Guard::refused, "agent", "an agent's permissions"},
+    {".cursor/environment.json", Guard::refused, "agent", "an agent runs its commands"},
+    {".cursor/rules/**", Guard::held, "agent", "an agent takes it for instructions"},
+    {".cursorrules", Guard::held, "agent", "an agent takes it for instructions"},
+    {".gemini/**", Guard::refused, "agent", "an agent's settings and servers"},
+    {".qwen/**", Guard::refused, "agent", "an agent's settings and servers"},
+    {".opencode/**", Guard::refused, "agent", "an agent's settings, plug-ins and servers"},
+    {"opencode.json*", Guard::refused, "agent", "an agent's settings and servers"},
+    {".crush.json", Guard::refused, "agent", "an agent's settings and servers"},
+    {"crush.json", Guard::refused, "agent", "an agent's settings and servers"},
+    {".goose*", Guard::held, "agent", "an agent takes it for instructions"},
+    {".aider.conf.yml", Guard::refused, "agent", "an agent runs the commands that it names"},
+    {".continue/**", Guard::refused, "agent", "an agent's settings and servers"},
+    {".roo/mcp.json", Guard::refused, "agent", "an agent starts the servers that it names"},
+    {".roo/**", Guard::held, "agent", "an agent takes it for instructions"},
+    {".clinerules*", Guard::held, "agent", "an agent takes it for instructions"},
+    {".windsurf/**", Guard::held, "agent", "an agent takes it for instructions"},
+    {".windsurfrules", Guard::held, "agent", "an agent takes it for instructions"},
+    {".junie/mcp/**", Guard::refused, "agent", "an agent starts the servers that it names"},
+    {".junie/**", Guard::held, "agent", "an agent takes it for instructions"},
+    {".trae/**", Guard::held, "agent", "an agent takes it for instructions"},
+    {".augment/**", Guard::held, "agent", "an agent takes it for instructions"},
+    {".agents/**", Guard::held, "agent", "agents take it for instructions"},
+    {".github/copilot*", Guard::held, "agent", "an agent takes it for instructions"},
+    {".oncelatch*", Guard::refused, "agent", "settings of this program"},
+    {"AGENTS.md", Guard::held, "agent", "agents take it for instructions"},
+    {"AGENTS.override.md", Guard::held, "agent", "agents take it for instructions"},
+    {"CLAUDE.md", Guard::held, "agent", "an agent takes it for instructions"},
+    {"CLAUDE.local.md", Guard::held, "agent", "an agent takes it for instructions"},
+    {"GEMINI.md", Guard::held, "agent", "an agent takes it for instructions"},
+    // editors
+    {".vscode/settings.json", Guard::refused, "editor", "the editor starts programs that it names"},
+    {".vscode/tasks.json", Guard::refused, "editor", "the editor runs its tasks, some when the folder is opened"},
+    {".vscode/launch.json", Guard::refused, "editor", "the editor runs what it names"},
+    {".vscode/mcp.json", Guard::refused, "editor", "the editor starts the servers that it names"},
+    {".vscode/extensions.json", Guard::held, "editor", "the editor proposes the extensions that it names"},
+    {".vscode/**", Guard::held, "editor", "settings of the editor"},
+    {"*.code-workspace", Guard::refused, "editor", "the editor starts programs that it names"},
+    {".idea/**", Guard::refused, "editor", "the editor runs what it names"},
+    {".run/**", Guard::refused, "editor", "the editor runs what it names"},
+    {".fleet/**", Guard::refused, "editor", "the editor runs what it names"},
+    {".zed/**", Guard::refused, "editor", "the editor starts programs that it names"},
+    {".devcontainer/**", Guard::refused, "editor", "the editor builds and starts a container from it"},
+    {".devcontainer.json", Guard::refused, "editor", "the editor builds and starts a container from it"},
+    {".gitpod.yml", Guard::held, "editor", "a workspace runs its tasks"},
+    {".exrc", Guard::refused, "editor", "vi runs its commands where exrc is set"},
+    {".vimrc", Guard::refused, "editor", "vim runs its commands where exrc is set"},
+    {".nvimrc", Guard::refused, "editor", "nvim runs its commands where exrc is set"},
+    {".nvim.lua", Guard::refused, "editor", "nvim runs it where exrc is set"},
+    {".lvimrc", Guard::refused, "editor", "vim runs it through localvimrc"},
+    {".vim/**", Guard::refused, "editor", "vim runs it through a local rtp"},
+    {".dir-locals.el", Guard::refused, "editor", "emacs evaluates it"},
+    {".dir-locals-2.el", Guard::refused, "editor", "emacs evaluates it"},
+    {".sublime-project", Guard::refused, "editor", "the editor runs its build systems"},
+    {"*.sublime-project", Guard::refused, "editor", "the editor runs its build systems"},
+    {".helix/**", Guard::refused, "editor", "the editor starts programs that it names"},
+    {".kakrc", Guard::refused, "editor", "kakoune runs it"},
+    // shells and their helpers
+    {".envrc", Guard::refused, "shell", "direnv runs it when a shell enters the directory"},
+    {".env", Guard::reported, "shell", "tools take their settings from it"},
+    {".mise.toml", Guard::refused, "shell", "mise sets variables and runs hooks when a shell enters"},
+    {"mise.toml", Guard::refused, "shell", "mise sets variables and runs hooks when a shell enters"},
+    {".mise/**", Guard::refused, "shell", "mise sets variables and runs hooks when a shell enters"},
+    {".rtx.toml", Guard::refused, "shell", "mise sets variables and runs hooks when a shell enters"},
+    {".tool-versions", Guard::held, "shell", "asdf and mise choose the programs to run by it"},
+    {".autoenv*", Guard::refused, "shell", "autoenv runs it when a shell enters the directory"},
+    {".bashrc", Guard::refused, "shell", "a shell runs it"},
+    {".bash_profile", Guard::refused, "shell", "a shell runs it"},
+    {".bash_login", Guard::refused, "shell", "a shell runs it"},
+    {".bash_logout", Guard::refused, "shell", "a shell runs it"},
+    {".bash_aliases", Guard::refused, "shell", "a shell runs it"},
+    {".profile", Guard::refused, "shell", "a shell runs it"},
+    {".zshenv", Guard::refused, "shell", "a shell runs it"},
+    {".zshrc", Guard::refused, "shell", "a shell runs it"},
+    {".zprofile", Guard::refused, "shell", "a shell runs it"},
+    {".zlogin", Guard::refused, "shell", "a shell runs it"},
+    {".zlogout", Guard::refused, "shell", "a shell runs it"},
+    {".inputrc", Guard::refused, "shell", "a shell binds keys by it"},
+    {".tmux.conf", Guard::refused, "shell", "tmux runs commands that it names"},
+    {".screenrc", Guard::refused, "shell", "screen runs commands that it names"},
+    {".gdbinit", Guard::refused, "shell", "gdb runs its commands"},
+    {".lldbinit", Guard::refused, "shell", "lldb runs its commands"},
+    {".pdbrc", Guard::refused, "shell", "pdb runs it"},
+    {".ssh/**", Guard::refused, "shell", "ssh runs programs that its settings name, and lets keys in"},
+    // continuous integration
+    {".github/workflows/**", Guard::held, "ci", "runs with the repository's secrets"},
+    {".github/actions/**", Guard::held, "ci", "runs with the repository's secrets"},
+    {".github/dependabot.yml", Guard::held, "ci", "lets a service change the repository"},
+    {".gitlab-ci.yml", Guard::held, "ci", "runs with the repository's secrets"},
+    {".gitlab/ci/**", Guard::held, "ci", "runs with the repository's secrets"},
+    {".circleci/**", Guard::held, "ci", "runs with the repository's secrets"},
+    {".buildkite/**", Guard::held, "ci", "runs with the repository's secrets"},
+    {".travis.yml", Guard::held, "ci", "runs with the repository's secrets"},
+    {".drone.yml", Guard::held, "ci", "runs with the repository's secrets"},
+    {".woodpecker*", Guard::held, "ci", "runs with the repository's secrets"},
+    {".woodpecker/**", Guard::held, "ci", "runs with the repository's secrets"},
+    {".forgejo/workflows/**", Guard::held, "ci", "runs with the repository's secrets"},
+    {".gitea/workflows/**", Guard::held, "ci", "runs with the repository's secrets"},
+    {".teamcity/**", Guard::held, "ci", "runs with the repository's secrets"},
+    {".cirrus.yml", Guard::held, "ci", "runs with the repository's secrets"},
+    {"azure-pipelines*.yml", Guard::held, "ci", "runs with the repository's secrets"},
+    {"bitbucket-pipelines.yml", Guard::held, "ci", "runs with the repository's secrets"},
+    {"Jenkinsfile*", Guard::held, "ci", "runs with the repository's secrets"},
+    {"appveyor.yml", Guard::held, "ci", "runs with the repository's secrets"},
+    {"CODEOWNERS", Guard::held, "ci", "says who must review a change"},
+    // builds and task runners
+    {"Makefile", Guard::reported, "build", "make runs it"},
+    {"GNUmakefile", Guard::reported, "build", "make runs it before Makefile"},
+    {"*.mk", Guard::reported, "build", "make runs it where it is included"},
+    {"CMakeLists.txt", Guard::reported, "build", "cmake runs it"},
+    {"*.cmake", Guard::reported, "build", "cmake runs it"},
+    {"CMakePresets.json", Guard::reported, "build", "cmake follows it"},
+    {"CMakeUserPresets.json", Guard::reported, "build", "cmake follows it"},
+    {"meson.build", Guard::reported, "build", "meson runs it"},
+    {"configure", Guard::reported, "build", "a build runs it"},
+    {"Dockerfile*", Guard::reported, "build", "an image is built by it"},
+    {"Containerfile*", Guard::reported, "build", "an image is built by it"},
+    {"docker-compose*.y*ml", Guard::reported, "build", "containers are started by it"},
+    {"compose*.y*ml", Guard::reported, "build", "containers are started by it"},
+    {"justfile", Guard::reported, "build", "just runs it"},
+    {"Taskfile.y*ml", Guard::reported, "build", "task runs it"},
+    {"Rakefile", Guard::reported, "build", "rake runs it"},
+    {"Vagrantfile", Guard::reported, "build", "vagrant runs it"},
+    {"SConstruct", Guard::reported, "build", "scons runs it"},
+    {"wscript", Guard::reported, "build", "waf runs it"},
+    {"BUILD", Guard::reported, "build", "bazel runs it"},
+    {"BUILD.bazel", Guard::reported, "build", "bazel runs it"},
+    {"WORKSPACE", Guard::reported, "build", "bazel runs it"},
+    {"MODULE.bazel", Guard::reported, "build", "bazel runs it"},
+    {".bazelrc", Guard::reported, "build", "bazel takes its options from it"},
+    {"build.rs", Guard::reported, "build", "cargo runs it"},
+    {".cargo/config*", Guard::held, "build", "cargo runs programs that it names"},
+    {"rust-toolchain*", Guard::held, "build", "rustup fetches and runs the toolchain that it names"},
+    {"build.gradle*", Guard::reported, "build", "gradle runs it"},
+    {"settings.gradle*", Guard::reported, "build", "gradle runs it"},
+    {"init.gradle*", Guard::reported, "build", "gradle runs it"},
+    {"gradlew*", Guard::reported, "build", "a build runs it"},
+    {"gradle/wrapper/**", Guard::held, "build", "gradlew fetches and runs what it names"},
+    {"mvnw*", Guard::reported, "build", "a build runs it"},
+    {".mvn/**", Guard::held, "build", "maven loads what it names"},
+    {"pom.xml", Guard::reported, "build", "maven runs its plug-ins"},
+    {"build.xml", Guard::reported, "build", "ant runs it"},
+    {"flake.nix", Guard::reported, "build", "nix evaluates it"},
+    {"shell.nix", Guard::reported, "build", "nix evaluates it"},
+    {"default.nix", Guard::reported, "build", "nix evaluates it"},
+    // packages and interpreters
+    {"package.json", Guard::reported, "package", "package managers run its scripts"},
+    {".npmrc", Guard::held, "package", "npm takes registries, keys and the script shell from it"},
+    {".yarnrc*", Guard::held, "package", "yarn runs the release that it names"},
+    {".yarn/releases/**", Guard::held, "package", "yarn runs it in its own place"},
+    {".yarn/plugins/**", Guard::held, "package", "yarn loads it"},
+    {".pnpmfile.cjs", Guard::held, "package", "pnpm runs it"},
+    {"bunfig.toml", Guard::held, "package", "bun loads what it names"},
+    {"deno.json*", Guard::reported, "package", "deno runs its tasks"},
+    {"setup.py", Guard::reported, "package", "pip runs it"},
+    {"setup.cfg", Guard::reported, "package", "python tools follow it"},
+    {"pyproject.toml", Guard::reported, "package", "python tools follow it, and build by what it names"},
+    {"conftest.py", Guard::reported, "package", "pytest runs it"},
+    {"tox.ini", Guard::reported, "package", "tox runs its commands"},
+    {"noxfile.py", Guard::reported, "package", "nox runs it"},
+    {"tasks.py", Guard::reported, "package", "invoke runs it"},
+    {"manage.py", Guard::reported, "package", "django runs it"},
+    {"sitecustomize.py", Guard::held, "package", "python runs it at each start"},
+    {"usercustomize.py", Guard::held, "package", "python runs it at each start"},
+    {"*.pth", Guard::held, "package", "python runs its import lines at each start"},
+    {"pip.conf", Guard::held, "package", "pip fetches from where it says"},
+    {".pypirc", Guard::held, "package", "uploads go where it says"},
+    {"Gemfile", Guard::reported, "package", "bundler evaluates it"},
+    {".bundle/config", Guard::held, "package", "bundler follows it"},
+    {"*.gemspec", Guard::reported, "package", "rubygems evaluates it"},
+    {".irbrc", Guard::held, "package", "irb runs it"},
+    {".pryrc", Guard::held, "package", "pry runs it"},
+    {"composer.json", Guard::reported, "package", "composer runs its scripts"},
+    {"Cargo.toml", Guard::reported, "package", "cargo builds by it"},
+    {"go.work", Guard::reported, "package", "go builds by it"},
+    {".Rprofile", Guard::held, "package", "R runs it at each start"},
+    {".Renviron", Guard::held, "package", "R follows it at each start"},
+    {".venv/bin/**", Guard::reported, "package", "runs in place of the host's program of that name"},
+    {"venv/bin/**", Guard::reported, "package", "runs in place of the host's program of that name"},
+    {"node_modules/.bin/**", Guard::reported, "package", "runs in place of the host's program of that name"},
+    {"vendor/bin/**", Guard::reported, "package", "runs in place of the host's program of that name"},
+};
+
+constexpr std::uint32_t kNoCharacter = 0xffffffff;  // end of a component
+
+// One code point, or one byte where it isn't UTF-8.
+std::uint32_t decode(const char*& at) {
+  const auto first = static_cast<unsigned char>(*at);
+  unsigned more = first >= 0xf0 && first < 0xf8 ? 3 : first >= 0xe0 && first < 0xf0 ? 2 : first >= 0xc2 && first < 0xe0;
+  std::uint32_t value = more == 0 ? first : first & (0x3fU >> more);
+  for (unsigned i = 1; i <= more; ++i) {
+    const auto next = static_cast<unsigned char>(at[i]);
+    if ((next & 0xc0) != 0x80) {
+      ++at;
+      return first;
+    }
+    value = value << 6 | (next & 0x3f);
+  }
+  at += more + 1;
+  return value;
+}
+
+// Those that HFS+ leaves out of a comparison (git's utf8.c tells them from TN1150), and the byte order mark.
+bool is_ignored(std::uint32_t character) {
+  return (character >= 0x200c && character <= 0x200f) || (character >= 0x202a && character <= 0x202e) ||
+         (character >= 0x206a && character <= 0x206f) || character == 0xfeff;
+}
+
+// Unicode simple case folding, as far as it leads to ASCII; the full-width forms of ASCII too.
+std::uint32_t folded(std::uint32_t character) {
+  if (character >= 0xff01 && character <= 0xff5e) character -= 0xff01 - 0x21;
+  if (character == 0x212a) return 'k';  // KELVIN SIGN
+  if (character == 0x17f) return 's';   // LATIN SMALL LETTER LONG S
+  return character >= 'A' && character <= 'Z' ? character + ('a' - 'A') : character;
+}
+
+// What is left of a component are dots and blanks, which Windows drops, or a stream's name behind a colon.
+bool only_ending(const char* at) {
+  if (*at == ':') return true;
+  while (*at == '.' || *at == ' ') ++at;
+  return *at == 0 || *at == '/';
+}
+
+// The next character that counts; `at` behind it.
+std::uint32_t next(const char*& at) {
+  for (;;) {
+    if (*at == 0 || *at == '/' || only_ending(at)) return kNoCharacter;
+    const std::uint32_t character = folded(decode(at));
+    if (!is_ignored(character)) return character;
+  }
+}
+
+const char* component_end(const char* at) {
+  while (*at != 0 && *at != '/') ++at;
+  return at;
+}
+
+// A component against one of a pattern, whose only wild card is "*".
+bool matches_component(const char* pattern, const char* name) {
+  const char* star = nullptr;
+  const char* retry = name;
+  for (;;) {
+    const bool pattern_ends = *pattern == 0 || *pattern == '/';
+    if (*pattern == '*') {
+      star = ++pattern;
+      retry = name;
+      continue;
+    }
+    const char* ahead = name;
+    const std::uint32_t character = next(ahead);
+    if (character == kNoCharacter && pattern_ends) return true;
+    if (!pattern_ends && character == folded(static_cast<unsigned char>(*pattern))) {
+      ++pattern;
+      name = ahead;
+      continue;
+    }
+    if (star == nullptr || next(retry) == kNoCharacter) return false;
+    pattern = star;
+    name = retry;
+  }
+}
+
+// NTFS knows ".git" by its short name as well.
+bool is_short_git(const char* pattern, const char* name) {
+  const char* end = component_end(pattern);
+  return end - pattern == 4 && pattern[0] == '.' && pattern[1] == 'g' && pattern[2] == 'i' && pattern[3] == 't' &&
+         matches_component("git~1", name);
+}
+
+// From `path`, a component's start, to the path's end.
+bool matches(const char* pattern, const char* path) {
+  for (;;) {
+    if (pattern[0] == '*' && pattern[1] == '*' && pattern[2] == 0) return true;
+    if (!matches_component(pattern, path) && !is_short_git(pattern, path)) return false;
+    pattern = component_end(pattern);
+    path = component_end(path);
+    if (*pattern == 0 || *path == 0) return *pattern == 0 && *path == 0;
+    ++pattern;
+    ++path;
+  }
+}
+
+// Most rows are told apart by their first character; a name in NTFS's short form begins with another.
+bool may_match(const char* pattern, std::uint32_t first) {
+  return pattern[0] == '*' || folded(static_cast<unsigned char>(pattern[0])) == first ||
+         (first == 'g' && pattern[0] == '.');
+}
+
+}  // namespace
+
+const GuardedName* guarded_name(const char* path) {
+  const GuardedName* best = nullptr;
+  for (const char* tail = path;; ++tail) {
+    const char* ahead = tail;
+    const std::uint32_t first = next(ahead);
+    for (const GuardedName& row : kNames)
+      if ((best == nullptr || row.guard > best->guard) && may_match(row.pattern, first) && matches(row.pattern, tail))
+        best = &row;
+    tail = component_end(tail);
+    if (*tail == 0) return best;
+  }
+}
+
+const GuardedName* guarded_names(unsigned& count) {
+  count = sizeof kNames / sizeof kNames[0];
+  return kNames;
+}
+
+}  // namespace oncelatch::sandbox

@@ -1,0 +1,37 @@
+// Names that a program on the host would run or follow later, as data: what an agent leaves under one of them takes
+// effect outside the sandbox, when git, a shell, an editor, a build or another agent works there.
+//
+//   const GuardedName* row = guarded_name("src/.GIT/hooks/pre-commit");   // relative to the workspace
+//   row->guard == Guard::refused; row->kind == "git"; row->reason == "git runs it";
+//
+// Spellings that some file system takes for the same name count as the name: other case, code points that HFS+ ignores
+// or folds, NTFS streams, short names, trailing dots and blanks. Ownership: constants. Threads: any. Failure: none; a
+// path that isn't UTF-8 is compared byte by byte. After fork: safe; freestanding.
+#pragma once
+
+#include <cstdint>
+
+namespace oncelatch::sandbox {
+
+enum class Guard : std::uint8_t {
+  reported,  // told after the run
+  held,      // a person's or the policy's decision
+  refused,   // never made by the agent
+};
+inline constexpr const char* kGuardNames[] = {"reported", "held", "refused"};
+
+struct GuardedName {
+  const char* pattern;  // components; "*": any characters of one; "**" at the end: whatever lies below
+  Guard guard;
+  const char* kind;    // for reports and --fail-on: git, hooks, agent, editor, shell, ci, build, package
+  const char* reason;  // what takes it up, as in "NAME: REASON"
+};
+
+// The row that says most about it, or null: the path's last components match the pattern, at any depth. Cleaned and
+// relative, at most 4095 bytes.
+[[nodiscard]] const GuardedName* guarded_name(const char* path);
+
+// The whole list, for help and documents.
+[[nodiscard]] const GuardedName* guarded_names(unsigned& count);
+
+}  // namespace oncelatch::sandbox
