@@ -187,7 +187,10 @@ TEST(Cgroup, RunningOutOfMemoryIsTold) {
     EXPECT_FALSE(group.ran_out_of_memory());
     return;
   }
-  Spawn spawn = shell("head -c 200000000 /dev/zero | tail -n 1 | wc -c; true");
+  // The kernel chooses whom it ends: the one that takes the memory, then, and not the shell.
+  Spawn spawn = shell(
+      "echo -1000 > /proc/$$/oom_score_adj; head -c 200000000 /dev/zero | (echo 1000 > /proc/self/oom_score_adj; exec "
+      "tail -n 1) | wc -c; true");
   spawn.enroll = group.enroll();
   Result<Output> output = run_bounded(spawn, 1 << 16, std::chrono::seconds(20));
   ASSERT_TRUE(output);
