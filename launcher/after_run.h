@@ -25,10 +25,9 @@
 namespace oncelatch::launcher {
 
 struct HostEffect {
-  std::string path;   // absolute, as it is: escape before showing
-  std::string guard;  // "refused", "held", "reported"
-  std::string
-      kind;  // "git", "hooks", "agent", "editor", "shell", "ci", "build", "package", "link", "special", "program"
+  std::string path;    // absolute, as it is: escape before showing
+  std::string guard;   // "refused", "held", "reported"
+  std::string kind;    // of the name's row, or "link", "special", "program"
   std::string reason;  // what takes it up
   std::string change;  // "new", "changed"
   std::string line;    // the first that wasn't there before, escaped; empty where there is none

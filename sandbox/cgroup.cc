@@ -144,6 +144,10 @@ bool Cgroup::ran_out_of_memory() const {
   return group.counter(unified_ ? "memory.events" : "memory.oom_control", "oom_kill") != 0;
 }
 
+bool Cgroup::refused_processes() const {
+  return limits_processes() && groups_[static_cast<std::size_t>(processes_)].counter("pids.events", "max") != 0;
+}
+
 std::string Cgroup::in_words() const {
   const std::string source = unified_ ? "control group v2" : "control group v1";
   std::string memory = limits_memory() ? source : "the first process inside, which counts";

@@ -49,6 +49,7 @@ class Cgroup {
   // it does, or there is no group.
   [[nodiscard]] int memory_event() const { return memory_event_.get(); }
   [[nodiscard]] bool ran_out_of_memory() const;
+  [[nodiscard]] bool refused_processes() const;
   [[nodiscard]] std::string in_words() const;
 
  private:

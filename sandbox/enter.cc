@@ -19,6 +19,7 @@
 #include <cstring>
 #include <optional>
 
+#include "sandbox/landlock_abi.h"
 #include "sandbox/plan_wire.h"
 #include "sandbox/prepare.h"
 #include "sandbox/stage.h"
@@ -207,7 +208,9 @@ Beginning beginning_of(const SandboxPlan& plan, const VerifiedArtifact& artifact
   set(plan.allow_ptrace, kPlanAllowPtrace);
   set(artifact.is_script(), kPlanScript);
   set(streams.terminal >= 0, kPlanTerminal);
-  set(streams.terminal >= 0 && streams.job_control && !on_host, kPlanJobControl);
+  // Else what is in the first process's group could fork past its end (sandbox/on_host.cc).
+  const bool ends_all = !on_host || (landlock::known_scopes(facts.landlock_abi) & landlock::kScopeSignal) != 0;
+  set(streams.job_control && ends_all, kPlanJobControl);
   set(on_host, kPlanLandlockTier);
   return beginning;
 }
@@ -361,6 +364,8 @@ Ending ending_of(Confined& confined, const ExitStatus& status) {
   while (was_stopped(confined)) {
   }
   const Ending told = confined.told;
+  if (told == Ending::exited && status.shell_code() != 0 && confined.group.refused_processes())
+    return Ending::refused_processes;
   if (told != Ending::unknown && told != Ending::signal) return told;
   if (confined.group.ran_out_of_memory()) return Ending::memory;
   const bool killed = status.signaled || status.shell_code() == 128 + SIGKILL;  // the first process itself

@@ -32,7 +32,7 @@ struct Streams {
   int input = -1;     // 0, 1, 2; neither named nor a terminal: /dev/null
   int output = -1;
   int error = -1;
-  bool job_control = false;  // the terminal's user can stop the program: the caller reads what is told and continues it
+  bool job_control = false;  // a user can stop the program: the caller reads what is told and continues it
 };
 
 struct SelfTestResult {
@@ -54,10 +54,11 @@ struct Confined {
 [[nodiscard]] Result<Confined> enter(const SandboxPlan& plan, const VerifiedArtifact& artifact, const HostFacts& facts,
                                      const Streams& streams);
 
-// True once for each time that the program was stopped at its terminal; the caller continues it with SIGCONT.
+// True once for each time that the program was stopped; the caller continues it with SIGCONT.
 [[nodiscard]] bool was_stopped(Confined& confined);
 // How it ended, once the process has been waited for. Memory and processes end everything inside with 137; file_size is
-// the program's own SIGXFSZ (153). Of a shell's children the shell alone knows.
+// the program's own SIGXFSZ (153). Of a shell's children the shell alone knows. A program that gave up where it could
+// make no more processes (refused_processes) has its own code.
 [[nodiscard]] Ending ending_of(Confined& confined, const ExitStatus& status);
 
 // Path of one of our programs beside the running one: same directory, or bin and libexec/oncelatch of one prefix.

@@ -227,6 +227,10 @@ LimitWatch::Count LimitWatch::count(bool parts) {
   return result;
 }
 
+bool LimitWatch::refuses_more() const {
+  return processes_ != 0 && no_more_can_be_made();
+}
+
 // Sitting below the limit is nobody's fault; being refused is, and so is filling every gap at once.
 bool LimitWatch::at_the_limit(std::uint64_t tasks) const {
   if (processes_ == 0 || tasks * 2 < processes_) return false;

@@ -22,6 +22,7 @@ class LimitWatch {
   explicit LimitWatch(const WirePlan& plan);
   [[nodiscard]] bool watches() const { return processes_ != 0 || memory_ != 0; }
   [[nodiscard]] long next_look() const { return next_; }  // on the clock of milliseconds_now(); 0: never
+  [[nodiscard]] bool refuses_more() const;  // one process more can't be made now; only where one may be counted
   [[nodiscard]] bool due() const { return next_ != 0 && milliseconds_now() >= next_; }
   // Looks once and says which limit is broken: memory at once (after two seconds while a process
   // that is being started has its parent's memory, which is then counted twice), processes after two seconds at it.

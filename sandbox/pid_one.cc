@@ -7,6 +7,8 @@
 #include <linux/signalfd.h>
 #include <linux/time_types.h>
 
+#include <cstring>
+
 #include "sandbox/enforce.h"
 #include "sandbox/limit_watch.h"
 #include "sandbox/signals.h"
@@ -79,20 +81,39 @@ bool is_stop(int status) {
   return (status & 0xff) == 0x7f;
 }
 
+// Not reaped yet: what it leaves still counts, and so does it.
+bool has_ended(int program) {
+  constexpr int kByProcess = 1;  // P_PID
+  constexpr int kEnded = 4;      // WEXITED
+  constexpr int kLeave = 0x01000000;
+  alignas(8) char information[128];
+  std::memset(information, 0, sizeof information);
+  int number = 0;
+  if (sys::call(__NR_waitid, kByProcess, program, information, kNoWait | kEnded | kLeave, nullptr) != 0) return false;
+  std::memcpy(&number, information, sizeof number);
+  return number == kSigchld;
+}
+
 struct Reaped {
   int status = -1;    // the program's, as wait(2) gives it; -1: it runs
   bool more = false;  // there may be more
 };
 
+void tell_stopped() {
+  static int left = kMostStoppedWords;
+  if (left > 0) (void)sys::call(__NR_write, kLimitDescriptor, &kStoppedWord, 1);
+  left -= left > 0 ? 1 : 0;
+}
+
 // Some of what ended: whoever makes orphans as fast as they are reaped must not keep us from the lifeline.
-Reaped reap(int program, bool job_control) {
+Reaped reap(int program) {
   Reaped reaped;
   for (int i = 0; i < kMostAtOnce; ++i) {
     int status = 0;
-    long pid = sys::call(__NR_wait4, -1, &status, kNoWait | (job_control ? kStopped : 0), nullptr);
+    long pid = sys::call(__NR_wait4, -1, &status, kNoWait | kStopped, nullptr);
     if (pid <= 0) return reaped;
     if (is_stop(status)) {
-      if (pid == program) (void)sys::call(__NR_write, kLimitDescriptor, &kStoppedWord, 1);
+      if (pid == program) tell_stopped();
       continue;
     }
     if (pid == program) reaped.status = status;
@@ -101,8 +122,10 @@ Reaped reap(int program, bool job_control) {
   return reaped;
 }
 
-// A stopped program is woken, so that it can answer.
-void pass_signal(Watch& watch, int signal, int program) {
+// A stopped program is woken, so that it can answer. Without job control its process group is an orphaned one, for
+// which the kernel drops SIGTSTP.
+void pass_signal(Watch& watch, int signal, int program, bool job_control) {
+  if (signal == kSigtstp && !job_control) signal = kSigstop;
   (void)sys::call(__NR_kill, -program, signal);
   if (signal != kSigterm && signal != kSighup) return;
   (void)sys::call(__NR_kill, -program, kSigcont);
@@ -123,9 +146,10 @@ void tell(Ending ending) {
   end_everything();
 }
 
-[[noreturn]] void end_with_program(int status) {
+[[noreturn]] void end_with_program(int status, bool full) {
   const int signal = status & 0x7f;
-  tell(signal == 0 ? Ending::exited : signal == kFileTooLarge ? Ending::file_size : Ending::signal);
+  const Ending by_itself = full && status != 0 ? Ending::refused_processes : Ending::exited;
+  tell(signal == 0 ? by_itself : signal == kFileTooLarge ? Ending::file_size : Ending::signal);
   finish(exit_code(status));
 }
 
@@ -136,20 +160,21 @@ Outcome lead_session(const Context& context) {
   return {};
 }
 
-// Of a session that has the terminal. Whoever isn't in front yet gets SIGTTOU for it.
-Outcome take_foreground() {
+// In the foreground of the session's terminal, where there is one. Whoever isn't in front yet gets SIGTTOU for it.
+Outcome begin_process_group(const Context& context) {
   if (long rc = sys::call(__NR_setpgid, 0, 0); rc < 0) return failed(rc, "setpgid");
+  if (!has(*context.plan, kPlanTerminal)) return {};
   block_signals(kForwarded | signal_bit(kSigttou));
   const int group = static_cast<int>(sys::call(__NR_getpid));
   if (long rc = sys::call(__NR_ioctl, terminal_descriptor(), TIOCSPGRP, &group); rc < 0) return failed(rc, "TIOCSPGRP");
   return {};
 }
 
-void pass_signals(Watch& watch, int signals, int program) {
+void pass_signals(Watch& watch, int signals, int program, bool job_control) {
   for (int i = 0; i < kMostAtOnce; ++i) {
     int signal = next_signal(signals);
     if (signal == 0) return;
-    if (signal != kSigchld) pass_signal(watch, signal, program);
+    if (signal != kSigchld) pass_signal(watch, signal, program, job_control);
   }
 }
 
@@ -217,9 +242,10 @@ void be_first_process(Context& context, int program) {
     watch.wait(reaped.more ? milliseconds_now() : limits.next_look());
     if (watch.blind || watch.fired(1) || watch.fired(2) || watch.over()) end_everything();
     check_limits(watch, limits);
-    pass_signals(watch, signals, program);
-    reaped = reap(program, job_control);
-    if (reaped.status >= 0) end_with_program(reaped.status);
+    pass_signals(watch, signals, program, job_control);
+    const bool full = has_ended(program) && limits.refuses_more();
+    reaped = reap(program);
+    if (reaped.status >= 0) end_with_program(reaped.status, full);
   }
 }
 
@@ -227,7 +253,7 @@ void be_first_process(Context& context, int program) {
 // dispositions); with job control, a process group of its own in the first process's session.
 Outcome start_session(Context& context) {
   const bool job_control = has(*context.plan, kPlanJobControl);
-  Outcome outcome = job_control ? take_foreground() : lead_session(context);
+  Outcome outcome = job_control ? begin_process_group(context) : lead_session(context);
   if (outcome.error == 0) block_signals(0);
   return outcome;
 }

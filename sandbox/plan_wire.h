@@ -79,7 +79,7 @@ inline constexpr std::uint32_t kPlanTerminal = 4;  // one of the streams is the 
 inline constexpr std::uint32_t kPlanLoopback = 8;  // Landlock leaves TCP alone
 inline constexpr std::uint32_t kPlanAllowPtrace = 16;
 inline constexpr std::uint32_t kPlanLandlockTier = 32;  // no namespaces: Landlock and the filter on the host's own root
-inline constexpr std::uint32_t kPlanJobControl = 64;    // with kPlanTerminal: it can be stopped there, and is told
+inline constexpr std::uint32_t kPlanJobControl = 64;    // it can be stopped at its terminal or by SIGTSTP
 inline constexpr std::uint32_t kPlanKnownFlags = 127;
 
 struct Beginning {

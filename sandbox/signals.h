@@ -19,6 +19,8 @@ inline constexpr int kSigusr2 = 12;
 inline constexpr int kSigterm = 15;
 inline constexpr int kSigchld = 17;
 inline constexpr int kSigcont = 18;
+inline constexpr int kSigstop = 19;
+inline constexpr int kSigtstp = 20;
 inline constexpr int kSigttou = 22;
 
 constexpr std::uint64_t signal_bit(int number) {
@@ -28,7 +30,7 @@ constexpr std::uint64_t signal_bit(int number) {
 // What the outer process hands on to the program's process group.
 inline constexpr std::uint64_t kForwarded = signal_bit(kSighup) | signal_bit(kSigint) | signal_bit(kSigquit) |
                                             signal_bit(kSigusr1) | signal_bit(kSigusr2) | signal_bit(kSigterm) |
-                                            signal_bit(kSigcont);
+                                            signal_bit(kSigcont) | signal_bit(kSigtstp);
 
 inline void block_signals(std::uint64_t set) {
   constexpr int kSetMask = 2;

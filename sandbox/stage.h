@@ -27,8 +27,17 @@ inline constexpr unsigned kMostInMessage = 250;  // SCM_MAX_FD is 253
 
 // How a session ended. The first process inside writes one as a byte, since an exit code doesn't tell: 137 and 153 can
 // be a program's own.
-enum class Ending : char { unknown = 0, exited = 'e', signal = 's', memory = 'm', processes = 'p', file_size = 'f' };
-inline constexpr char kStoppedWord = 'z';  // before that, any number of times: the program was stopped at its terminal
+enum class Ending : char {
+  unknown = 0,
+  exited = 'e',
+  refused_processes = 'r',  // by itself and not with 0, where no more processes could be made
+  signal = 's',
+  memory = 'm',
+  processes = 'p',
+  file_size = 'f'
+};
+inline constexpr char kStoppedWord = 'z';       // before that, at most so many times: the program was stopped
+inline constexpr int kMostStoppedWords = 4096;  // less than the pipe holds: nobody may read them
 
 constexpr bool is_limit(Ending ending) {
   return ending == Ending::memory || ending == Ending::processes || ending == Ending::file_size;
@@ -46,6 +55,7 @@ constexpr const char* ending_name(Ending ending) {
       return "file size";
     case Ending::unknown:
     case Ending::exited:
+    case Ending::refused_processes:
       break;
   }
   return "exited";

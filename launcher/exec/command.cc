@@ -46,7 +46,7 @@ constexpr int kShellFileTooLarge = 128 + SIGXFSZ;
 sigset_t watched_signals() {
   sigset_t watched;
   sigemptyset(&watched);
-  for (int number : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGCONT})
+  for (int number : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGWINCH, SIGCONT})
     sigaddset(&watched, number);
   return watched;
 }
@@ -85,13 +85,14 @@ class Session {
       const bool asked_to_end = pass_signals();
       streams_->move();
       check_deadline();
-      if (!status && sandbox::was_stopped(confined_)) suspend();
+      if (!status && sandbox::was_stopped(confined_)) stopped();
       if (!status) {
         status = TRY(confined_.process.poll());
         ended = Clock::now();
         if (!status) continue;
         streams_->move();
       }
+      if (asked_to_stop_) stop();
       const auto left = streams_->output_left();
       using Left = ExecStreams::Left;
       if (left == Left::none || asked_to_end || timed_out_) break;
@@ -111,10 +112,17 @@ class Session {
   [[nodiscard]] sandbox::Confined& confined() { return confined_; }
 
  private:
-  void suspend() {
+  // Whoever isn't at a terminal and stops itself doesn't stop us, nor our deadline.
+  void stopped() {
+    if (!streams_->has_keyboard() && !asked_to_stop_) return;
+    stop();
+    (void)confined_.process.signal(SIGCONT);
+  }
+
+  void stop() {
+    asked_to_stop_ = false;
     streams_->move();
     streams_->suspend();
-    (void)confined_.process.signal(SIGCONT);
   }
 
   // True: one that asks to end.
@@ -124,10 +132,12 @@ class Session {
     while (::read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
       int number = static_cast<int>(info.ssi_signo);
       if (number == SIGWINCH || number == SIGCONT) {
+        asked_to_stop_ = asked_to_stop_ && number != SIGCONT;
         streams_->follow_terminal();
       } else {
         (void)confined_.process.signal(number);
-        ends = ends || (number != SIGUSR1 && number != SIGUSR2);
+        asked_to_stop_ = asked_to_stop_ || number == SIGTSTP;
+        ends = ends || (number != SIGUSR1 && number != SIGUSR2 && number != SIGTSTP);
       }
     }
     return ends;
@@ -158,6 +168,7 @@ class Session {
   Fd signals_;
   std::optional<Clock::time_point> deadline_;
   bool timed_out_ = false;
+  bool asked_to_stop_ = false;
   int output_error_ = 0;
 };
 
@@ -293,6 +304,8 @@ class ExecCommand {
     report_.code = status.shell_code();
     const sandbox::Ending ending = sandbox::ending_of(session.confined(), status);
     report_.reason = sandbox::ending_name(ending);
+    report_.refused_processes = ending == sandbox::Ending::refused_processes;
+    if (report_.refused_processes) tell("limit: processes: it was reached, and the command failed");
     if (sandbox::is_limit(ending))
       tell(std::string("limit: ") + sandbox::ending_name(ending) + ": the command went over it");
     if (ending == sandbox::Ending::exited && report_.code == kShellFileTooLarge)

@@ -120,7 +120,9 @@ void put_after_run(JsonText& json, const AfterRunReport& seen) {
 std::string exec_report_text(const ExecReport& report) {
   JsonText json;
   json.open('{');
-  json.key("exit").open('{').key("code").number(report.code).key("reason").text(report.reason).close('}');
+  json.key("exit").open('{').key("code").number(report.code).key("reason").text(report.reason);
+  if (report.refused_processes) json.key("limit_reached").text("processes");
+  json.close('}');
   if (!report.error.empty()) json.key("error").text(report.error);
   put_list(json, "command", report.options->command);
   if (report.plan != nullptr) {

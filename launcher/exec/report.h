@@ -24,7 +24,8 @@ struct ExecReport {
   const sandbox::HostFacts* facts = nullptr;
   const std::vector<sandbox::SelfTestResult>* self_test = nullptr;
   int code = 0;
-  std::string reason;  // "exited", "signal", "time limit", "memory", …
+  std::string reason;              // "exited", "signal", "time limit", "memory", …
+  bool refused_processes = false;  // it ended by itself where it could make no more
   std::string error;
   const AfterRunReport* after_run = nullptr;  // nullptr: nobody looked
 };

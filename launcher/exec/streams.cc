@@ -167,7 +167,7 @@ sandbox::Streams ExecStreams::inside() const {
           .input = inside_[0].get(),
           .output = inside_[1].get(),
           .error = inside_[2].get(),
-          .job_control = keyboard_ && !shares_keyboard_};
+          .job_control = true};
 }
 
 void ExecStreams::started() {
@@ -197,10 +197,16 @@ void ExecStreams::move() {
     if (i != keyboard_pump_ || has_keyboard) pumps_[i].move();
 }
 
-// The whole job, as the terminal's driver would have. Returns once it is continued, in front or in the background.
+// The whole job, as the terminal's driver would have. Returns once it is continued, in front or in the background, or
+// at once where nobody could continue it (an orphaned process group).
 void ExecStreams::suspend() {
   if (keeper_) keeper_->lend();
+  sigset_t stop;
+  sigemptyset(&stop);
+  sigaddset(&stop, SIGTSTP);
+  ::sigprocmask(SIG_UNBLOCK, &stop, nullptr);
   ::kill(0, SIGTSTP);
+  ::sigprocmask(SIG_BLOCK, &stop, nullptr);
   follow_terminal();
 }
 

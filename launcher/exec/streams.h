@@ -38,8 +38,10 @@ class ExecStreams {
   void started();
   void add_entries(std::vector<pollfd>& entries) const;
   void move();
-  // The command was stopped at its terminal: so are we, with the terminal as it was.
+  // The command was stopped: so are we, with the terminal as it was.
   void suspend();
+  // Somebody can stop the command at its terminal, and continue it.
+  [[nodiscard]] bool has_keyboard() const { return keyboard_; }
   // The caller's window changed, or the job was continued.
   void follow_terminal();
   // A job in the background has no keyboard, and one in front of a pipe shares it with who reads that: as long as the

@@ -17,13 +17,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-// A machine without user namespaces, and the losses that the caller accepts there.
-std::vector<std::string> without_namespaces() {
-  return {std::string(ONCELATCH_BINARY_DIR) + "/tests/probes/deny_syscall", "user-namespaces"};
-}
-const std::vector<std::string> kLosses = {"--accept-loss", "deny_inside", "--accept-loss", "write_scope",
-                                          "--accept-loss", "read_scope",  "--accept-loss", "processes"};
-
 class ExecEnvironment : public Exec {
  protected:
   [[nodiscard]] std::set<std::string> names(const std::string& text) const {
@@ -227,8 +220,8 @@ for i in range(5000):
       (while :; do mv open aside; ln -s "$0" open; rm open; mv aside open; done) >/dev/null 2>&1 &
       echo planted)sh";
   for (const bool lower : {false, true}) {
-    Words options = lower ? kLosses : Words{};
-    Words front = lower ? without_namespaces() : Words{"/usr/bin/env"};
+    Words options = lower ? kLowerTierLosses : Words{};
+    Words front = lower ? kWithoutNamespaces : Words{"/usr/bin/env"};
     Output output = scratch.oncelatch_behind(front, all(options, {"sh", "-c", planting, path("victim")}));
     EXPECT_EQ(output.out, "planted\n") << output.err;
     EXPECT_EQ(output.err.find('\033'), std::string::npos);

@@ -2,8 +2,6 @@
 #include <fcntl.h>
 #include <signal.h>
 
-#include <thread>
-
 #include "tests/launcher/exec_support.h"
 #include "tests/launcher/terminal.h"
 
@@ -23,33 +21,6 @@ class ExecTerminal : public Exec {
     return Terminal(scratch.spawn(all({}, command)), std::move(streams));
   }
 };
-
-TEST_P(ExecTerminal, JobControl) {
-  Terminal terminal = open({"bash", "--norc", "--noprofile", "-i"});
-  terminal.type("PS1='ready> '; tty; stty size\r");
-  ASSERT_TRUE(terminal.shows("/dev/")) << terminal.screen();
-  EXPECT_TRUE(terminal.shows("30 110")) << terminal.screen();
-  EXPECT_FALSE(terminal.is_as_before()) << "raw while it runs";
-  terminal.type("sleep 100\r");
-  ASSERT_TRUE(eventually([&] {
-    std::vector<ProcessLine> tree = process_tree(terminal.process().pid());
-    return std::any_of(tree.begin(), tree.end(), [](const ProcessLine& one) { return one.command == "sleep 100 "; });
-  }));
-  terminal.type("\x1a");
-  EXPECT_TRUE(terminal.shows("Stopped")) << terminal.screen();
-  terminal.type("fg\r");
-  EXPECT_TRUE(terminal.shows("sleep 100")) << terminal.screen();
-  ::usleep(200'000);
-  terminal.type("\x03");
-  EXPECT_TRUE(terminal.shows("ready> ")) << terminal.screen();
-  terminal.resize(40, 120);
-  terminal.type("echo code $?; sleep 0.2; stty size\r");
-  EXPECT_TRUE(terminal.shows("code 130")) << terminal.screen();
-  EXPECT_TRUE(terminal.shows("40 120")) << terminal.screen();
-  terminal.type("exit 5\r");
-  EXPECT_EQ(terminal.wait(), 5) << terminal.screen();
-  EXPECT_TRUE(terminal.is_as_before());
-}
 
 TEST_P(ExecTerminal, OnlyTheInputIsOne) {
   int ends[2];
@@ -83,78 +54,6 @@ TEST_P(ExecTerminal, APagerBehindItHasTheKeyboard) {
   terminal.type("q");
   EXPECT_TRUE(terminal.shows("left")) << terminal.screen();
   EXPECT_TRUE(terminal.shows(" icanon")) << terminal.screen();
-  EXPECT_EQ(terminal.wait(), 0) << terminal.screen();
-}
-
-// In the background it runs, keeps its deadline and leaves the terminal to the shell; in the foreground it has it.
-TEST_P(ExecTerminal, InTheBackground) {
-  Spawn spawn = scratch.spawn(all({"--time", "3"}, {"sh", "-c", "echo up; sleep 77"}));
-  const std::string command = shell_words(spawn);
-  spawn.argv = {"/bin/bash", "--norc", "--noprofile", "-i"};
-  spawn.path = "/bin/bash";
-  Terminal terminal(spawn);
-  terminal.type("PS1='rea''dy> '; set -m\r");
-  ASSERT_TRUE(terminal.shows("ready> "));
-  terminal.type(command + " & sleep 1; jobs; echo typ''ed\r");
-  ASSERT_TRUE(terminal.shows("Running")) << terminal.screen();
-  ASSERT_TRUE(terminal.shows("typed")) << terminal.screen();
-  terminal.type("wait %1; echo code $?\r");
-  EXPECT_TRUE(terminal.shows("time limit")) << terminal.screen();
-  EXPECT_TRUE(terminal.shows("code 124")) << terminal.screen();
-  terminal.type("exit 0\r");
-  EXPECT_EQ(terminal.wait(), 0);
-}
-
-TEST_P(ExecTerminal, FromTheBackgroundToTheForeground) {
-  Spawn spawn = scratch.spawn(all({}, {"bash", "-c", "sleep 1; read -rsn1 key; echo key $key"}));
-  const std::string command = shell_words(spawn);
-  spawn.argv = {"/bin/bash", "--norc", "--noprofile", "-i"};
-  spawn.path = "/bin/bash";
-  Terminal terminal(spawn);
-  terminal.type("PS1='rea''dy> '; set -m\r");
-  ASSERT_TRUE(terminal.shows("ready> "));
-  terminal.type(command + " & sleep 2; jobs\r");
-  ASSERT_TRUE(terminal.shows("Running")) << terminal.screen();
-  terminal.type("fg\r");
-  ASSERT_TRUE(terminal.shows("fg")) << terminal.screen();
-  std::this_thread::sleep_for(milliseconds(600));
-  terminal.type("x");
-  EXPECT_TRUE(terminal.shows("key x")) << terminal.screen();
-  terminal.type("exit 0\r");
-  EXPECT_EQ(terminal.wait(), 0) << terminal.screen();
-}
-
-// A command that is no shell: Ctrl-Z stops it, and the launcher with the terminal as it was; fg and bg go on.
-TEST_P(ExecTerminal, CtrlZStopsACommandAlone) {
-  Spawn spawn = scratch.spawn(
-      all({}, {"sh", "-c", "echo be\"\"gun; read -r line; echo got $line; sleep 0.3; echo en\"\"ded; exit 7"}));
-  const std::string command = shell_words(spawn);
-  spawn.argv = {"/bin/bash", "--norc", "--noprofile", "-i"};
-  spawn.path = "/bin/bash";
-  Terminal terminal(spawn);
-  terminal.type("PS1='rea''dy> '; set -m\r");
-  ASSERT_TRUE(terminal.shows("ready> "));
-  for (int round = 0; round < 2; ++round) {
-    terminal.type(command + "\r");
-    ASSERT_TRUE(terminal.shows("begun")) << terminal.screen();
-    terminal.type("\x1a");
-    ASSERT_TRUE(terminal.shows("Stopped")) << terminal.screen();
-    terminal.type("stty -a | grep -c ' icanon'; echo mo''de\r");
-    ASSERT_TRUE(terminal.shows("1\r\nmode")) << terminal.screen();
-    terminal.type("fg\r");
-    ASSERT_TRUE(terminal.shows("read -r line")) << terminal.screen();
-    std::this_thread::sleep_for(milliseconds(300));
-    terminal.type("\x1a");  // and once more
-    ASSERT_TRUE(terminal.shows("Stopped")) << terminal.screen();
-    terminal.type("fg\r");
-    std::this_thread::sleep_for(milliseconds(300));
-    terminal.type("word" + std::to_string(round) + "\r");
-    ASSERT_TRUE(terminal.shows("got word" + std::to_string(round))) << terminal.screen();
-    ASSERT_TRUE(terminal.shows("ended")) << terminal.screen();
-    terminal.type("echo co''de $?\r");
-    ASSERT_TRUE(terminal.shows("code 7")) << terminal.screen();
-  }
-  terminal.type("exit 0\r");
   EXPECT_EQ(terminal.wait(), 0) << terminal.screen();
 }
 

@@ -174,6 +174,14 @@ TEST_P(ExecCodes, Limits) {
   EXPECT_EQ(run({"--limit", "memory=256M"}, {"./probe", "hog=16"}).status.shell_code(), 0);
   EXPECT_EQ(run({"--limit", "processes=60", "--time", "40"}, {"./probe", "fork-bomb"}).status.shell_code(), 137);
   EXPECT_EQ(reason(), "processes");
+  // What gives up instead of trying again keeps its code, and is told why.
+  const std::string giving_up = "i=0; while [ $i -lt 80 ]; do sleep 30 & i=$((i+1)); done";
+  Output full = shell(giving_up, {"--limit", "processes=40"});
+  EXPECT_EQ(full.status.shell_code(), 2) << full.err;
+  EXPECT_THAT(full.err, HasSubstr("limit: processes: it was reached, and the command failed"));
+  EXPECT_EQ(scratch.report().at("exit").at("limit_reached"), "processes");
+  EXPECT_EQ(shell("sleep 0.1 & exit 2", {"--limit", "processes=40"}).status.shell_code(), 2);
+  EXPECT_FALSE(scratch.report().at("exit").contains("limit_reached"));
   EXPECT_EQ(shell("exec head -c 3000000 /dev/zero > large", {"--limit", "file-size=1M"}).status.shell_code(), 153);
   EXPECT_EQ(reason(), "file size");
   // Their codes alone say nothing.

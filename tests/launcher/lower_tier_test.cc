@@ -9,24 +9,20 @@
 namespace oncelatch::test {
 namespace {
 
-const std::vector<std::string> kFront = {std::string(ONCELATCH_BINARY_DIR) + "/tests/probes/deny_syscall",
-                                         "user-namespaces"};
-const std::vector<std::string> kLosses = {"--accept-loss", "deny_inside", "--accept-loss", "write_scope",
-                                          "--accept-loss", "read_scope",  "--accept-loss", "processes"};
-
 class LowerTier : public ::testing::TestWithParam<uid_t> {};
 
 TEST_P(LowerTier, EveryLossMustBeAccepted) {
   Scratch scratch(GetParam());
-  Output refused = scratch.oncelatch_behind(kFront, scratch.run_arguments({"--unattended"}));
+  Output refused = scratch.oncelatch_behind(kWithoutNamespaces, scratch.run_arguments({"--unattended"}));
   EXPECT_EQ(refused.status.shell_code(), 121) << refused.err;
   for (const char* name : {"deny_inside", "write_scope", "read_scope", "processes"})
     EXPECT_NE(refused.err.find("--accept-loss " + std::string(name) + " gives up: "), std::string::npos) << refused.err;
   Output one = scratch.oncelatch_behind(
-      kFront, scratch.run_arguments({"--unattended", "--accept-loss", "deny_inside", "--accept-loss", "read_scope"}));
+      kWithoutNamespaces,
+      scratch.run_arguments({"--unattended", "--accept-loss", "deny_inside", "--accept-loss", "read_scope"}));
   EXPECT_EQ(one.status.shell_code(), 121) << one.err;
   EXPECT_EQ(one.err.find("--accept-loss deny_inside gives up"), std::string::npos) << "was accepted: " << one.err;
-  Output wrong = scratch.oncelatch_behind(kFront, scratch.run_arguments({"--accept-loss", "deny_insid"}));
+  Output wrong = scratch.oncelatch_behind(kWithoutNamespaces, scratch.run_arguments({"--accept-loss", "deny_insid"}));
   EXPECT_EQ(wrong.status.shell_code(), 122) << wrong.err;
   EXPECT_NE(wrong.err.find("deny_inside"), std::string::npos) << wrong.err;
   EXPECT_TRUE(scratch.session_directories().empty());
@@ -43,9 +39,9 @@ TEST_P(LowerTier, TheAgentWorksAndWhatIsPromisedHolds) {
                                        scratch.path("home/written") +
                                        "; echo y > \"$TMPDIR/mine\" && echo works > worked\n");
   scratch.scenario({{"steps", {{{"type", "prompt"}, {"command", "sh t.sh"}}}}});
-  std::vector<std::string> more = kLosses;
+  std::vector<std::string> more = kLowerTierLosses;
   more.emplace_back("--unattended");
-  Output run = scratch.oncelatch_behind(kFront, scratch.run_arguments(more));
+  Output run = scratch.oncelatch_behind(kWithoutNamespaces, scratch.run_arguments(more));
   EXPECT_EQ(run.status.shell_code(), 0) << run.err;
   EXPECT_EQ(scratch.read("repository/stolen"), "");
   EXPECT_FALSE(scratch.exists("home/written"));
@@ -59,7 +55,7 @@ TEST_P(LowerTier, TheAgentWorksAndWhatIsPromisedHolds) {
 
 std::vector<std::string> exec_with(const std::vector<std::string>& options, const std::vector<std::string>& command) {
   std::vector<std::string> all = {"exec"};
-  all.insert(all.end(), kLosses.begin(), kLosses.end());
+  all.insert(all.end(), kLowerTierLosses.begin(), kLowerTierLosses.end());
   all.insert(all.end(), options.begin(), options.end());
   all.emplace_back("--");
   all.insert(all.end(), command.begin(), command.end());
@@ -69,19 +65,19 @@ std::vector<std::string> exec_with(const std::vector<std::string>& options, cons
 // What nothing counts there isn't promised.
 TEST_P(LowerTier, AMemoryLimitThatWasNamedIsRefused) {
   Scratch scratch(GetParam());
-  Output refused = scratch.oncelatch_behind(kFront, exec_with({"--limit", "memory=256M"}, {"echo", "RAN"}));
+  Output refused = scratch.oncelatch_behind(kWithoutNamespaces, exec_with({"--limit", "memory=256M"}, {"echo", "RAN"}));
   if (refused.status.shell_code() == 0) return;  // a control group counts
   EXPECT_EQ(refused.status.shell_code(), 121) << refused.err;
   EXPECT_EQ(refused.out, "");
   EXPECT_NE(refused.err.find("memory limit"), std::string::npos) << refused.err;
-  EXPECT_EQ(scratch.oncelatch_behind(kFront, exec_with({}, {"echo", "RAN"})).out, "RAN\n");
+  EXPECT_EQ(scratch.oncelatch_behind(kWithoutNamespaces, exec_with({}, {"echo", "RAN"})).out, "RAN\n");
 }
 
 // --explain says what is so: where HOME is, and that nothing is hidden.
 TEST_P(LowerTier, ExplainTellsOfThisTier) {
   Scratch scratch(GetParam());
   scratch.write("repository/secret", "x", 0644);
-  Output page = scratch.oncelatch_behind(kFront, exec_with({"--explain", "--deny", "secret"}, {"true"}));
+  Output page = scratch.oncelatch_behind(kWithoutNamespaces, exec_with({"--explain", "--deny", "secret"}, {"true"}));
   EXPECT_EQ(page.status.shell_code(), 0) << page.err;
   for (const char* text : {"$HOME, $TMPDIR", "/tmp itself", "isn't writable", "this machine's, with all processes",
                            "asked to be hidden or protected, and isn't", "repository/secret"})

@@ -27,6 +27,13 @@ inline std::vector<uid_t> users() {
   return ::geteuid() == 0 ? std::vector<uid_t>{0, kOrdinaryUser} : std::vector<uid_t>{::geteuid()};
 }
 
+// In front of oncelatch: a machine without user namespaces, and the losses that its caller accepts there.
+inline const std::vector<std::string> kWithoutNamespaces = {
+    std::string(ONCELATCH_BINARY_DIR) + "/tests/probes/deny_syscall", "user-namespaces"};
+inline const std::vector<std::string> kLowerTierLosses = {"--accept-loss", "deny_inside",   "--accept-loss",
+                                                          "write_scope",   "--accept-loss", "read_scope",
+                                                          "--accept-loss", "processes"};
+
 class Scratch {
  public:
   Scratch() : Scratch(::geteuid()) {}
