@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <climits>
 #include <set>
@@ -22,33 +23,30 @@ namespace oncelatch::launcher {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using Verdict = HostVerdict;
 
 constexpr std::chrono::seconds kLongest{10};
 constexpr std::size_t kMostEntries = 1'000'000;
 constexpr std::size_t kMostText = std::size_t{64} << 10;
 constexpr std::size_t kMostTexts = std::size_t{16} << 20;
+constexpr std::size_t kMostNames = std::size_t{16} << 20;  // bytes
 constexpr std::size_t kShownLine = 160;
 
 // Those of sandbox/guarded_names.cc, then those that a name doesn't tell.
 constexpr std::array<const char*, 11> kKinds = {"git",   "hooks",   "agent", "editor",  "shell",  "ci",
                                                 "build", "package", "link",  "special", "program"};
 
-struct Verdict {
-  const char* guard = nullptr;  // null: nothing to tell
-  const char* kind = "";
-  const char* reason = "";
-};
-
 bool leads_out(const std::string& path, const std::string& target) {
   if (target.empty() || target[0] == '/') return true;
   int depth = static_cast<int>(std::count(path.begin(), path.end(), '/'));
+  bool down = false;  // from there, a way back may be another link's
   for (std::size_t start = 0; start <= target.size();) {
     const std::size_t end = std::min(target.find('/', start), target.size());
     const std::string_view part = std::string_view(target).substr(start, end - start);
     if (part == "..") {
-      if (--depth < 0) return true;
+      if (down || --depth < 0) return true;
     } else if (!part.empty() && part != ".") {
-      ++depth;
+      down = true;
     }
     start = end + 1;
   }
@@ -67,12 +65,19 @@ bool is_sample_hook(const std::string& path) {
   return path.ends_with(".sample") && path.find(".git/hooks/") != std::string::npos;
 }
 
-// The row of the table, or what kind of object it is.
+Verdict verdict_of(const sandbox::GuardedName& row) {
+  return {sandbox::kGuardNames[static_cast<unsigned>(row.guard)], row.kind, row.reason};
+}
+
+// The row of the table, or what kind of object it is. A link stands for what lies behind it, too.
 Verdict judge(const std::string& path, mode_t mode, const std::string& text) {
   if (is_sample_hook(path)) return {};
-  if (const sandbox::GuardedName* row = sandbox::guarded_name(path.c_str()); row != nullptr)
-    return {sandbox::kGuardNames[static_cast<unsigned>(row->guard)], row->kind, row->reason};
-  if (S_ISLNK(mode) && leads_out(path, text)) return {"reported", "link", "leads out of the workspace"};
+  if (const sandbox::GuardedName* row = sandbox::guarded_name(path.c_str()); row != nullptr) return verdict_of(*row);
+  if (const sandbox::GuardedName* row = S_ISLNK(mode) ? sandbox::guarded_name_below(path.c_str()) : nullptr;
+      row != nullptr)
+    return verdict_of(*row);
+  if (S_ISLNK(mode) && leads_out(path, text))
+    return {"reported", "link", "leads out of the workspace, or can be made to"};
   if (S_ISREG(mode) && (mode & (S_ISUID | S_ISGID)) != 0)
     return {"reported", "special", "runs with its owner's or group's rights"};
   if (S_ISFIFO(mode)) return {"reported", "special", "a pipe: who opens it waits for the other end"};
@@ -135,7 +140,13 @@ class AfterRun::Walk {
       return;
     }
     const int descriptor = opened->release();
-    while (const dirent* entry = ::readdir(stream)) {
+    for (;;) {
+      errno = 0;
+      const dirent* entry = ::readdir(stream);
+      if (entry == nullptr) {
+        complete = complete && errno == 0;
+        break;
+      }
       const std::string_view name(entry->d_name);
       if (name == "." || name == "..") continue;
       if (++entries_ > kMostEntries || Clock::now() > deadline_) {
@@ -149,7 +160,10 @@ class AfterRun::Walk {
 
   void look_at(int directory, const char* name, const std::string& path, std::vector<std::string>& open) {
     struct stat found {};
-    if (::fstatat(directory, name, &found, AT_SYMLINK_NOFOLLOW) != 0) return;
+    if (::fstatat(directory, name, &found, AT_SYMLINK_NOFOLLOW) != 0) {
+      complete = complete && errno == ENOENT;
+      return;
+    }
     if (S_ISDIR(found.st_mode)) {
       if (path.size() < PATH_MAX / 2)
         open.push_back(path);
@@ -157,9 +171,16 @@ class AfterRun::Walk {
         complete = false;
     }
     std::string text = S_ISLNK(found.st_mode) ? target_of(directory, name) : std::string();
-    if (judge(path, found.st_mode, text).guard == nullptr) return;
+    const Verdict verdict = judge(path, found.st_mode, text);
+    if (verdict.guard == nullptr) return;
+    names_ += path.size();
+    if (names_ > kMostNames) {
+      complete = false;
+      return;
+    }
     if (S_ISREG(found.st_mode)) text = text_of(directory, name);
-    tree_[path] = {.inode = found.st_ino,
+    tree_[path] = {.verdict = verdict,
+                   .inode = found.st_ino,
                    .mode = found.st_mode,
                    .changed = found.st_ctim.tv_sec * std::int64_t{1'000'000'000} + found.st_ctim.tv_nsec,
                    .size = found.st_size,
@@ -189,6 +210,7 @@ class AfterRun::Walk {
   Tree tree_;
   std::size_t entries_ = 0;
   std::size_t texts_ = 0;
+  std::size_t names_ = 0;
 };
 
 Result<AfterRun> AfterRun::begin(const std::vector<std::string>& roots) {
@@ -212,14 +234,18 @@ AfterRunReport AfterRun::end() const {
     Walk walk(root.directory.get());
     const Tree now = walk.take();
     report.complete = report.complete && walk.complete;
-    std::string told;  // a directory that is new as a whole
+    const Seen* above = nullptr;  // a new directory, which stands for what is of its kind below it
+    std::string told;
     for (const auto& [path, seen] : now) {
-      if (!told.empty() && path.starts_with(told)) continue;
+      if (above != nullptr && path.starts_with(told) && is_told_by(*above, seen)) continue;
       auto found = root.before.find(path);
       const Seen* was = found == root.before.end() ? nullptr : &found->second;
       if (was != nullptr && is_unchanged(*was, seen)) continue;
-      const Verdict verdict = judge(path, seen.mode, seen.text);
-      if (S_ISDIR(seen.mode)) told = path + "/";
+      const Verdict& verdict = seen.verdict;
+      if (S_ISDIR(seen.mode) && was == nullptr) {
+        above = &seen;
+        told = path + "/";
+      }
       report.effects.push_back({.path = root.path + "/" + path,
                                 .guard = verdict.guard,
                                 .kind = verdict.kind,
@@ -229,6 +255,11 @@ AfterRunReport AfterRun::end() const {
     }
   }
   return report;
+}
+
+bool AfterRun::is_told_by(const Seen& directory, const Seen& below) {
+  return std::string_view(directory.verdict.kind) == below.verdict.kind &&
+         std::string_view(directory.verdict.guard) == below.verdict.guard;
 }
 
 // A directory changes with everything that is made in it.

@@ -38,6 +38,12 @@ struct AfterRunReport {
   bool complete = true;  // everything was looked at, before and after
 };
 
+struct HostVerdict {
+  const char* guard = nullptr;  // null: nothing to tell
+  const char* kind = "";
+  const char* reason = "";
+};
+
 class AfterRun {
  public:
   // Directories, or files, which are looked at by their directory's name for them.
@@ -46,6 +52,7 @@ class AfterRun {
 
  private:
   struct Seen {
+    HostVerdict verdict;
     ino_t inode = 0;
     mode_t mode = 0;
     std::int64_t changed = 0;  // ctime, ns: nobody inside can set it
@@ -54,6 +61,7 @@ class AfterRun {
   };
   using Tree = std::map<std::string, Seen>;
   class Walk;
+  static bool is_told_by(const Seen& directory, const Seen& below);
   static bool is_unchanged(const Seen& was, const Seen& is);
 
   struct Root {

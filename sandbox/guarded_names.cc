@@ -1,5 +1,7 @@
 #include "sandbox/guarded_names.h"
 
+#include <cstring>
+
 namespace oncelatch::sandbox {
 
 namespace {
@@ -17,7 +19,17 @@ constexpr GuardedName kNames[] = {
     {".git/worktrees/*/config.worktree", Guard::refused, "git", "git runs programs that it names"},
     {".git/worktrees/*/commondir", Guard::refused, "git", "git reads hooks and settings where it points"},
     {".git/worktrees/*/gitdir", Guard::refused, "git", "git reads hooks and settings where it points"},
-    {".git/modules/**", Guard::refused, "git", "git runs hooks and settings of the submodule"},
+    {".git/config.lock", Guard::refused, "git", "becomes the settings of git, or keeps it from changing them"},
+    {".git/branches/**", Guard::refused, "git", "git fetches and pushes by it"},
+    {".git/remotes/**", Guard::refused, "git", "git fetches and pushes by it"},
+    {".git/modules/**/hooks/**", Guard::refused, "git", "git runs hooks of the submodule"},
+    {".git/modules/**/config", Guard::refused, "git", "git runs programs that the submodule's settings name"},
+    {".git/modules/**/config.lock", Guard::refused, "git", "becomes the submodule's settings"},
+    {".git/modules/**/config.worktree", Guard::refused, "git", "git runs programs that it names"},
+    {".git/modules/**/commondir", Guard::refused, "git", "git reads hooks and settings where it points"},
+    {".git/modules/**/gitdir", Guard::refused, "git", "git reads hooks and settings where it points"},
+    {".git/modules/**/info/attributes", Guard::refused, "git", "git runs filters and drivers that it names"},
+    {".git/modules/**/objects/info/alternates", Guard::refused, "git", "git reads objects where it points"},
     {".git/rebase-merge/git-rebase-todo", Guard::reported, "git", "git rebase --continue runs its exec lines"},
     {".git/rebase-apply/**", Guard::reported, "git", "git am --continue goes on with it"},
     {".gitmodules", Guard::held, "git", "git submodule update fetches from where it says"},
@@ -321,14 +333,41 @@ bool is_short_git(const char* pattern, const char* name) {
          matches_component("git~1", name);
 }
 
+bool is_any_depth(const char* pattern) {
+  return pattern[0] == '*' && pattern[1] == '*' && (pattern[2] == 0 || pattern[2] == '/');
+}
+
+bool matches(const char* pattern, const char* path);
+
+// `rest` behind at least one component.
+bool matches_below(const char* rest, const char* path) {
+  for (path = component_end(path); *path != 0; path = component_end(path))
+    if (matches(rest, ++path)) return true;
+  return false;
+}
+
 // From `path`, a component's start, to the path's end.
 bool matches(const char* pattern, const char* path) {
   for (;;) {
-    if (pattern[0] == '*' && pattern[1] == '*' && pattern[2] == 0) return true;
+    if (is_any_depth(pattern)) return pattern[2] == 0 || matches_below(pattern + 3, path);
     if (!matches_component(pattern, path) && !is_short_git(pattern, path)) return false;
     pattern = component_end(pattern);
     path = component_end(path);
     if (*pattern == 0 || *path == 0) return *pattern == 0 && *path == 0;
+    ++pattern;
+    ++path;
+  }
+}
+
+// The path ends where the pattern goes on.
+bool matches_beginning(const char* pattern, const char* path) {
+  for (;;) {
+    if (is_any_depth(pattern)) return pattern[2] != 0;
+    if (!matches_component(pattern, path) && !is_short_git(pattern, path)) return false;
+    pattern = component_end(pattern);
+    path = component_end(path);
+    if (*path == 0) return *pattern != 0;
+    if (*pattern == 0) return false;
     ++pattern;
     ++path;
   }
@@ -353,6 +392,43 @@ const GuardedName* guarded_name(const char* path) {
     tail = component_end(tail);
     if (*tail == 0) return best;
   }
+}
+
+const GuardedName* guarded_name_below(const char* path) {
+  const GuardedName* best = nullptr;
+  for (const char* tail = path;; ++tail) {
+    for (const GuardedName& row : kNames)
+      if ((best == nullptr || row.guard > best->guard) && matches_beginning(row.pattern, tail)) best = &row;
+    tail = component_end(tail);
+    if (*tail == 0) return best;
+  }
+}
+
+bool is_refused_in_git_directory(const char* path) {
+  constexpr char kGit[] = ".git/";
+  constexpr std::size_t kSize = sizeof kGit - 1;
+  for (const GuardedName& row : kNames)
+    if (row.guard == Guard::refused && std::strncmp(row.pattern, kGit, kSize) == 0 &&
+        matches(row.pattern + kSize, path))
+      return true;
+  return false;
+}
+
+bool is_git_directory_name(const char* component) {
+  return matches_component(".git", component) || is_short_git(".git", component);
+}
+
+RepositoryPart repository_part(const char* component) {
+  constexpr struct {
+    const char* name;
+    RepositoryPart part;
+  } kParts[] = {{"HEAD", RepositoryPart::head},
+                {"objects", RepositoryPart::objects},
+                {"refs", RepositoryPart::refs},
+                {"commondir", RepositoryPart::common_directory}};
+  for (const auto& row : kParts)
+    if (matches_component(row.name, component)) return row.part;
+  return RepositoryPart::none;
 }
 
 const GuardedName* guarded_names(unsigned& count) {

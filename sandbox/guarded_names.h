@@ -21,7 +21,7 @@ enum class Guard : std::uint8_t {
 inline constexpr const char* kGuardNames[] = {"reported", "held", "refused"};
 
 struct GuardedName {
-  const char* pattern;  // components; "*": any characters of one; "**" at the end: whatever lies below
+  const char* pattern;  // components; "*": any characters of one; "**": at least one component, whatever it is
   Guard guard;
   const char* kind;    // for reports and --fail-on: git, hooks, agent, editor, shell, ci, build, package
   const char* reason;  // what takes it up, as in "NAME: REASON"
@@ -30,6 +30,16 @@ struct GuardedName {
 // The row that says most about it, or null: the path's last components match the pattern, at any depth. Cleaned and
 // relative, at most 4095 bytes.
 [[nodiscard]] const GuardedName* guarded_name(const char* path);
+// The row that says most about what would lie below it, or null: "src/.vscode".
+[[nodiscard]] const GuardedName* guarded_name_below(const char* path);
+// Whether git would follow or run it, at a path relative to a git directory: "hooks/pre-commit".
+[[nodiscard]] bool is_refused_in_git_directory(const char* path);
+// Of the component that begins here: ".git" in one of its spellings.
+[[nodiscard]] bool is_git_directory_name(const char* component);
+
+// What makes a directory a repository (gitrepository-layout(5)), by the name of one component.
+enum class RepositoryPart : std::uint8_t { none, head, objects, refs, common_directory };
+[[nodiscard]] RepositoryPart repository_part(const char* component);
 
 // The whole list, for help and documents.
 [[nodiscard]] const GuardedName* guarded_names(unsigned& count);

@@ -72,6 +72,27 @@ TEST_F(AfterRunWalk, ANewRepositoryIsToldOnce) {
   EXPECT_THAT(seen(), ElementsAre("refused git deep/er/.git new "));
 }
 
+// A name that is a directory's stands for no graver one below it, and a mode is no content.
+TEST_F(AfterRunWalk, WhatLiesInADirectoryWithANameIsToldToo) {
+  std::filesystem::create_directories(scratch.path("repository/BUILD/.git/hooks"));
+  scratch.write("repository/BUILD/.git/hooks/pre-commit", "#!/bin/sh\n", 0755);
+  scratch.write("repository/src/.claude/skills/foo/.git/config", "[core]\n", 0644);
+  const std::vector<std::string> all = seen();
+  EXPECT_THAT(all, ::testing::Contains("reported build BUILD new "));
+  EXPECT_THAT(all, ::testing::Contains("refused git BUILD/.git new "));
+  EXPECT_THAT(all, ::testing::Contains(::testing::StartsWith("refused git src/.claude/skills/foo/.git new")));
+}
+
+// What lies behind it has the names, too.
+TEST_F(AfterRunWalk, LinksInPlaceOfNamedDirectories) {
+  ::symlink("src", scratch.path("repository/.husky").c_str());
+  ::symlink("src", scratch.path("repository/.claude").c_str());
+  std::filesystem::create_directories(scratch.path("repository/.github"));
+  ::symlink("../src", scratch.path("repository/.github/workflows").c_str());
+  EXPECT_THAT(seen(), ElementsAre("refused agent .claude new src", "held ci .github/workflows new ../src",
+                                  "refused hooks .husky new src"));
+}
+
 // The kernel's own time of change can't be set, so neither the old size nor the old time hides it.
 TEST_F(AfterRunWalk, AChangeOfTheSameSizeAndTime) {
   struct stat before {};
@@ -101,9 +122,10 @@ TEST_F(AfterRunWalk, LinksAndSpecialFilesAndProgramNames) {
   scratch.write("repository/src/ls", "#!/bin/sh\necho \x1b[31m\n", 0755);
   scratch.write("repository/setid", "x", 0644);
   ASSERT_EQ(::chmod(scratch.path("repository/setid").c_str(), 04755), 0);
-  EXPECT_THAT(seen(), ElementsAre("reported link absolute new /etc/passwd", "reported special pipe new ",
-                                  "reported special setid new x", "reported link src/above new ../../home",
-                                  "reported program src/ls new #!/bin/sh"));
+  EXPECT_THAT(seen(),
+              ElementsAre("reported link absolute new /etc/passwd", "reported link inside new src/../src/main.c",
+                          "reported special pipe new ", "reported special setid new x",
+                          "reported link src/above new ../../home", "reported program src/ls new #!/bin/sh"));
 }
 
 TEST_F(AfterRunWalk, WhatCantBeLookedAtIsNotCalledClean) {
@@ -149,20 +171,20 @@ class AfterRunExec : public ::testing::TestWithParam<uid_t> {
 };
 
 TEST_P(AfterRunExec, FailsOnWhatWasNamed) {
-  const std::string script = "mkdir -p .vscode; echo '{}' > .vscode/tasks.json; echo 'curl evil' > .envrc; exit 3";
+  const std::string script = "mkdir -p .vscode; echo '{}' > .vscode/notes.json; echo 'evil 1' > .tool-versions; exit 3";
   Output told = run({}, script);
   EXPECT_EQ(told.status.shell_code(), 3);
   EXPECT_THAT(told.err, AllOf(HasSubstr("after the run: 2 changes take effect outside later"),
-                              HasSubstr(".envrc (new): direnv runs it"), HasSubstr("curl evil")));
-  Output failed = run({"--fail-on", "ci", "--fail-on", "shell"}, "echo 'curl evil2' > .envrc; exit 3");
+                              HasSubstr(".tool-versions (new): asdf and mise choose"), HasSubstr("evil 1")));
+  Output failed = run({"--fail-on", "ci", "--fail-on", "shell"}, "echo 'evil 2' > .tool-versions; exit 3");
   EXPECT_EQ(failed.status.shell_code(), 123) << failed.err;
   const Json report = scratch.report();
   EXPECT_EQ(report.at("exit").at("code"), 123);
   EXPECT_EQ(report.at("exit").at("reason"), "findings");
   EXPECT_EQ(report.at("host_effects_complete"), true);
   ASSERT_EQ(report.at("host_effects").size(), 1U);
-  EXPECT_EQ(report.at("host_effects")[0].at("path"), scratch.path("repository/.envrc"));
-  EXPECT_EQ(report.at("host_effects")[0].at("line"), "curl evil2");
+  EXPECT_EQ(report.at("host_effects")[0].at("path"), scratch.path("repository/.tool-versions"));
+  EXPECT_EQ(report.at("host_effects")[0].at("line"), "evil 2");
   Output other = run({"--fail-on", "git"}, "echo x > Makefile");
   EXPECT_EQ(other.status.shell_code(), 0) << other.err;
   EXPECT_THAT(run({"--fail-on", "any"}, "echo x > notes").err, IsEmpty());
@@ -179,8 +201,9 @@ TEST_P(AfterRunExec, WhatIsHiddenIsNotCalledClean) {
 }
 
 TEST_P(AfterRunExec, HostileNamesAreEscaped) {
-  Output output = run({"--fail-on", "any"},
-                      "mkdir \"$(printf 'a\\n::error::\\033[31m')\" && cd a* && printf 'x\\033]0;t\\007' > .envrc");
+  Output output =
+      run({"--fail-on", "any"},
+          "mkdir \"$(printf 'a\\n::error::\\033[31m')\" && cd a* && printf 'x\\033]0;t\\007' > .tool-versions");
   EXPECT_EQ(output.status.shell_code(), 123) << output.err;
   EXPECT_THAT(output.err, AllOf(Not(HasSubstr("\x1b")), Not(HasSubstr("\n::error")), HasSubstr("\\x1b")));
 }
