@@ -27,6 +27,8 @@ inline Outcome failed(long negative_errno, const char* object) {
   return {static_cast<int>(-negative_errno), object};
 }
 
+inline constexpr std::uint64_t kNoListener = std::uint64_t{1} << 32;  // in place of a descriptor's number
+
 struct Context {
   WirePlan* plan = nullptr;
   const unsigned char* message = nullptr;  // the plan's bytes, mapped
@@ -38,8 +40,11 @@ struct Context {
   int outer_pidfd = 0;
   int inside_pidfd = 0;  // first process inside, seen from outside
   int inside_pid = 0;
-  int scope_target = -1;  // a listening socket outside the Landlock domain
-  unsigned umask = 022;   // the launcher's, for the program
+  int scope_target = -1;     // a listening socket outside the Landlock domain
+  long dumpable_before = 0;  // of the program's process, as it came from the first one
+  int program_pidfd = -1;
+  int listener_event = -1;  // eventfd: the number of the guard's listener, once it is there
+  unsigned umask = 022;     // the launcher's, for the program
 };
 
 // A record through the status pipe (one write). Never fails loudly: nobody may be listening any more.

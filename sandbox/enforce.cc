@@ -42,6 +42,10 @@ constexpr Step kInside[] = {
     {Stage::session, leave_key_ring},
     {Stage::landlock, plant_scope_target},
     {Stage::landlock, restrict_self},
+};
+
+// Where nobody guards the workspace, the first process and the program have the same filter.
+constexpr Step kInsideUnguarded[] = {
     {Stage::seccomp, load_filter},
 };
 
@@ -82,6 +86,13 @@ constexpr Step kProgram[] = {
     {Stage::exec, execute_program},
 };
 
+// With the workspace guard: what makes and writes there is left to the first process.
+constexpr Step kProgramGuarded[] = {
+    {Stage::session, start_session},       {Stage::landlock, leave_making_to_broker},
+    {Stage::seccomp, load_guarded_filter}, {Stage::self_test, test_self},
+    {Stage::exec, execute_program},
+};
+
 template <unsigned Count>
 void run(const Step (&steps)[Count], Context& context) {
   for (const Step& step : steps) {
@@ -99,10 +110,12 @@ void enforce(Context& context) {
   on_host ? run(kOutsideOnHost, context) : run(kOutside, context);
   if (context.inside_pid != 0) wait_outside(context);
   on_host ? run(kInsideOnHost, context) : run(kInside, context);
+  const bool guarded = has(*context.plan, kPlanGuard);
+  if (!on_host && !guarded) run(kInsideUnguarded, context);
   int program = 0;
   if (Outcome outcome = fork_program(context, program); outcome.error != 0) give_up(Stage::first_process, outcome);
   if (program != 0) be_first_process(context, program);
-  on_host ? run(kProgramOnHost, context) : run(kProgram, context);
+  on_host ? run(kProgramOnHost, context) : guarded ? run(kProgramGuarded, context) : run(kProgram, context);
   sys::exit(kExitFault);
 }
 

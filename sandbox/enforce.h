@@ -51,7 +51,10 @@ Outcome leave_key_ring(Context& context);
 // landlock.cc, seccomp.cc
 Outcome restrict_self(Context& context);
 Outcome restrict_on_host(Context& context);
+Outcome leave_making_to_broker(Context& context);
 Outcome load_filter(Context& context);
+Outcome load_broker_filter(Context& context);
+Outcome load_guarded_filter(Context& context);
 // pid_one.cc
 [[noreturn]] void wait_outside(Context& context);
 [[noreturn]] void be_first_process(Context& context, int program);

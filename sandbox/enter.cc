@@ -132,7 +132,8 @@ Failure failure_of(const StatusRecord& record) {
   std::string object = stage + ": " + std::string(record.text, ::strnlen(record.text, sizeof record.text));
   if (means_missing_feature(record)) {
     HostFacts facts = probe_host();
-    if (facts.tier() != Tier::full) return cannot_confine(object + ": " + std::strerror(record.error), facts);
+    if (facts.tier() != Tier::full || (record.stage == Stage::seccomp && !facts.can_guard()))
+      return cannot_confine(object + ": " + std::strerror(record.error), facts);
   }
   if (record.error == 0) return fail("sandbox", object, "an attempt that must fail succeeded", advice(record.stage));
   return fail_errno("sandbox", object, record.error, advice(record.stage));
@@ -212,6 +213,7 @@ Beginning beginning_of(const SandboxPlan& plan, const VerifiedArtifact& artifact
   const bool ends_all = !on_host || (landlock::known_scopes(facts.landlock_abi) & landlock::kScopeSignal) != 0;
   set(streams.job_control && ends_all, kPlanJobControl);
   set(on_host, kPlanLandlockTier);
+  set(plan.guard && facts.can_guard(), kPlanGuard);
   return beginning;
 }
 

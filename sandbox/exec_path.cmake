@@ -1,11 +1,17 @@
 # oncelatch-exec: sets up one confinement and becomes the program (cmake/freestanding.cmake has the flags).
 add_freestanding_program(oncelatch_exec oncelatch-exec SOURCES
+  broker.cc
+  broker_calls.cc
+  broker_open.cc
+  broker_place.cc
   capabilities.cc
   descriptors.cc
   devices.cc
   enforce.cc
   exec_main.cc
   execute.cc
+  guard_rules.cc
+  guarded_names.cc
   landlock.cc
   layer_probes.cc
   limit_watch.cc

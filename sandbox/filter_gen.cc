@@ -65,7 +65,8 @@ void add(scmp_filter_ctx context, const SyscallGroup& group, const SyscallRule& 
   if (number == __NR_SCMP_ERROR) die(std::string(rule.name), ENOENT);
   std::vector<scmp_arg_cmp> tests;
   for (const ArgumentTest& test : rule.tests) tests.push_back(comparison(test));
-  std::uint32_t action = SCMP_ACT_ERRNO(static_cast<std::uint32_t>(group.error));
+  std::uint32_t action =
+      group.error == kToBroker ? SCMP_ACT_NOTIFY : SCMP_ACT_ERRNO(static_cast<std::uint32_t>(group.error));
   int rc = seccomp_rule_add_array(context, action, number, static_cast<unsigned>(tests.size()), tests.data());
   if (rc < 0) die(std::string(rule.name), rc);
 }
@@ -96,9 +97,9 @@ struct DirectCall {
   std::uint32_t number;
 };
 constexpr DirectCall kDirectCalls[] = {
-    {"sendmmsg", 345}, {"socket", 359}, {"socketpair", 360}, {"listen", 363}, {"sendto", 369}, {"sendmsg", 370},
-    {"semget", 393},   {"semctl", 394}, {"shmget", 395},     {"shmctl", 396}, {"shmat", 397},  {"shmdt", 398},
-    {"msgget", 399},   {"msgsnd", 400}, {"msgrcv", 401},     {"msgctl", 402},
+    {"sendmmsg", 345}, {"socket", 359}, {"socketpair", 360}, {"bind", 361},   {"listen", 363}, {"sendto", 369},
+    {"sendmsg", 370},  {"semget", 393}, {"semctl", 394},     {"shmget", 395}, {"shmctl", 396}, {"shmat", 397},
+    {"shmdt", 398},    {"msgget", 399}, {"msgsnd", 400},     {"msgrcv", 401}, {"msgctl", 402},
 };
 
 std::uint32_t call_number(std::string_view name, std::uint32_t token) {
@@ -131,13 +132,18 @@ void kill_x32(CallTable& calls) {
 #endif
 }
 
+std::uint32_t action_of(const SyscallGroup& group) {
+  if (group.error == kToBroker) return SECCOMP_RET_USER_NOTIF;
+  return SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(group.error);
+}
+
 CallTable table_of(const std::vector<SyscallGroup>& groups, std::uint32_t token) {
   CallTable calls;
   for (std::uint32_t number = 0; number <= kNewestKnownSyscall; ++number) calls[number] = {{}, SECCOMP_RET_ALLOW};
   for (const SyscallGroup& group : groups)
     for (const SyscallRule& rule : group.rules)
       if (std::uint32_t number = call_number(rule.name, token); number <= kNewestKnownSyscall)
-        calls[number].rules.push_back({rule.tests, SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(group.error)});
+        calls[number].rules.push_back({rule.tests, action_of(group)});
   add_special_calls(calls, token);
   return calls;
 }
@@ -154,11 +160,15 @@ std::vector<sock_filter> compile(const std::vector<SyscallGroup>& groups) {
   return program;
 }
 
-// Runs two programs side by side. Classic BPF as seccomp has it.
+// Runs programs side by side. Classic BPF as seccomp has it. What is refused is a program of its own, and what goes to
+// the broker: libseccomp has no order of rules whose arguments overlap.
 class FilterComparison {
  public:
-  FilterComparison(const std::vector<sock_filter>& one, const std::vector<sock_filter>& other)
-      : one_(one), other_(other), values_(interesting(other)) {}
+  FilterComparison(const std::vector<sock_filter>& one, const std::vector<sock_filter>& refusing,
+                   const std::vector<sock_filter>& brokering)
+      : one_(one), refusing_(refusing), brokering_(brokering), values_(interesting(refusing)) {
+    for (std::uint32_t flag : {O_CREAT, O_TRUNC, O_CREAT | O_TRUNC}) values_.push_back(flag);
+  }
 
   // For all pairs of interesting values in the arguments that rules look at: 0 and 1, 0 and 2, 1 and 2, 2 and 3.
   [[nodiscard]] bool agree(std::uint32_t arch, std::uint32_t number) const {
@@ -172,7 +182,9 @@ class FilterComparison {
           std::memset(data.args, 0, sizeof data.args);
           data.args[pair[0]] = a;
           data.args[pair[1]] = b;
-          if (run(one_, data) != run(other_, data)) return false;
+          std::uint32_t expected = run(refusing_, data);
+          if (expected == SECCOMP_RET_ALLOW) expected = run(brokering_, data);
+          if (run(one_, data) != expected) return false;
         }
     return true;
   }
@@ -209,13 +221,18 @@ class FilterComparison {
     return yes ? line.jt : line.jf;
   }
   const std::vector<sock_filter>& one_;
-  const std::vector<sock_filter>& other_;
+  const std::vector<sock_filter>& refusing_;
+  const std::vector<sock_filter>& brokering_;
   std::vector<std::uint32_t> values_;
 };
 
 void check(const std::vector<sock_filter>& program, const std::vector<SyscallGroup>& groups) {
-  std::vector<sock_filter> reference = compile_by_libseccomp(groups);
-  FilterComparison comparison(program, reference);
+  std::vector<SyscallGroup> refusing;
+  std::vector<SyscallGroup> brokering;
+  for (const SyscallGroup& group : groups) (group.error == kToBroker ? brokering : refusing).push_back(group);
+  const std::vector<sock_filter> reference = compile_by_libseccomp(refusing);
+  const std::vector<sock_filter> to_broker = compile_by_libseccomp(brokering);
+  FilterComparison comparison(program, reference, to_broker);
   for (std::uint32_t arch : {kNative, kSecond, 0U})
     for (std::uint32_t number = 0; number <= kNewestKnownSyscall; ++number) {
       bool special =
@@ -223,7 +240,7 @@ void check(const std::vector<sock_filter>& program, const std::vector<SyscallGro
       special = special || number == call_number("personality", arch == kNative ? kNativeToken : kSecondToken);
       if (!special && !comparison.agree(arch, number)) die("disagreement about " + std::to_string(number), EINVAL);
     }
-  std::printf("filter: %zu instructions, libseccomp %zu\n", program.size(), reference.size());
+  std::printf("filter: %zu instructions, libseccomp %zu + %zu\n", program.size(), reference.size(), to_broker.size());
 }
 
 void write_program(std::FILE* out, unsigned variant, const std::vector<sock_filter>& program) {

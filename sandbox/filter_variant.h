@@ -1,4 +1,4 @@
-// Which of the generated filters a plan gets: exactly one is loaded.
+// Which of the generated filters a process gets: exactly one is loaded.
 //
 //   const FilterProgram& program = kFilters[filter_variant({.ptrace = true})];
 //
@@ -11,17 +11,25 @@ struct FilterVariant {
   bool ptrace = false;         // ptrace(2) is let through: of its own children only, see the group "other-processes"
   bool landlock_tier = false;  // no namespaces: the filter also holds what they would
   bool host_network = false;   // of the Landlock tier: datagrams are let through (names of hosts)
+  bool guard = false;          // of the full tier: what makes or writes in the workspace goes to the broker
+  bool broker = false;         // the broker's own: it reads what its callers ask for
 };
 
-inline constexpr unsigned kFilterVariants = 6;
+inline constexpr unsigned kFilterVariants = 9;
 
 constexpr unsigned filter_variant(const FilterVariant& variant) {
-  unsigned network = variant.host_network ? 4 : 2;
-  return (variant.ptrace ? 1U : 0U) + (variant.landlock_tier ? network : 0U);
+  const unsigned ptrace = variant.ptrace ? 1 : 0;
+  if (variant.broker) return 8;
+  if (variant.guard) return 6 + ptrace;
+  if (variant.landlock_tier) return (variant.host_network ? 4 : 2) + ptrace;
+  return ptrace;
 }
 
 constexpr FilterVariant filter_variant_of(unsigned index) {
-  return {.ptrace = index % 2 == 1, .landlock_tier = index >= 2, .host_network = index >= 4};
+  const bool ptrace = index % 2 == 1;
+  if (index == 8) return {.broker = true};
+  if (index >= 6) return {.ptrace = ptrace, .guard = true};
+  return {.ptrace = ptrace, .landlock_tier = index >= 2, .host_network = index >= 4};
 }
 
 }  // namespace oncelatch::sandbox

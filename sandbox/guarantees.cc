@@ -12,6 +12,9 @@ constexpr const char* kHardLinks = "a hard link that lies in the workspace reach
 constexpr const char* kMetadata = "modes, owners and times of the user's own files can be changed everywhere";
 constexpr const char* kHostPorts = "Landlock alone, TCP only; UDP and every address on an allowed port stay open";
 constexpr const char* kNewFiles = "new files of any name can be made in the workspace, hooks and settings included";
+constexpr const char* kOtherNames =
+    "names that are only held or reported are told after the run; what an existing link of the repository leads to "
+    "counts by its own name";
 
 bool as_root(const SandboxPlan& plan) {
   return plan.uid == 0;
@@ -64,7 +67,12 @@ Guarantee limits(const SandboxPlan& plan) {
   return {"limits", layers, limit};
 }
 
-std::vector<Guarantee> full_tier(const SandboxPlan& plan) {
+Guarantee creation_guard(const HostFacts& facts, const SandboxPlan& plan) {
+  if (!plan.guard || !facts.can_guard()) return {"creation_guard", {}, kNewFiles};
+  return {"creation_guard", {"broker by names", "landlock lets nothing be made or written without it"}, kOtherNames};
+}
+
+std::vector<Guarantee> full_tier(const HostFacts& facts, const SandboxPlan& plan) {
   return {
       write_scope(plan),
       {"read_scope",
@@ -73,7 +81,7 @@ std::vector<Guarantee> full_tier(const SandboxPlan& plan) {
       {"deny_inside",
        {"read-only mounts with pinned ancestors", "landlock and seccomp keep the mounts"},
        "only what existed at the start; a directory that the host replaces meanwhile loses its cover"},
-      {"creation_guard", {}, kNewFiles},
+      creation_guard(facts, plan),
       network(plan),
       {"domain_allowlist", {}, "no rule by host name"},
       host_sockets(plan),
@@ -131,7 +139,7 @@ std::vector<Guarantee> landlock_tier(const HostFacts& facts, const SandboxPlan& 
 }
 
 std::vector<Guarantee> no_tier() {
-  std::vector<Guarantee> none = full_tier({});
+  std::vector<Guarantee> none = full_tier({}, {});
   for (Guarantee& guarantee : none) guarantee = {guarantee.name, {}, "not given: see what is missing"};
   return none;
 }
@@ -142,7 +150,7 @@ std::vector<Guarantee> no_tier() {
 std::vector<Guarantee> guarantees(const HostFacts& facts, const SandboxPlan& plan) {
   switch (facts.tier()) {
     case Tier::full:
-      return full_tier(plan);
+      return full_tier(facts, plan);
     case Tier::landlock:
       return landlock_tier(facts, plan);
     case Tier::none:

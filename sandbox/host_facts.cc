@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <iterator>
 
@@ -130,6 +131,14 @@ bool gives(const TierRow& row, const HostFacts& host) {
   });
 }
 
+constexpr const char* kListenerFact = "creation-listener";
+
+bool has_sync_wake_up(const std::string& kernel) {
+  int major = 0;
+  int minor = 0;
+  return std::sscanf(kernel.c_str(), "%d.%d", &major, &minor) == 2 && (major > 6 || (major == 6 && minor >= 6));
+}
+
 std::string kernel_release() {
   utsname name{};
   return ::uname(&name) == 0 ? name.release : "";
@@ -154,6 +163,11 @@ Tier HostFacts::tier() const {
   for (const TierRow& row : kTiers)
     if (gives(row, *this)) return row.tier;
   return Tier::none;
+}
+
+bool HostFacts::can_guard() const {
+  return tier() == Tier::full && std::any_of(facts.begin(), facts.end(),
+                                             [](const Fact& fact) { return fact.name == kListenerFact && fact.holds; });
 }
 
 void HostFacts::lower_landlock(int abi) {
@@ -220,6 +234,12 @@ HostFacts probe_host(Probing probing) {
   host.facts.push_back(landlock_fact(abi));
   int filter = probing == Probing::full ? probes::seccomp_filter() : probes::seccomp_actions();
   host.facts.push_back(fact("seccomp-filter", filter, "a kernel with CONFIG_SECCOMP_FILTER"));
+  // A filter around us may have taken the only listener; that is found by trying.
+  const bool tries = probing == Probing::full || host.filtered || !has_sync_wake_up(host.kernel);
+  Fact listener = fact(kListenerFact, tries ? probes::listener() : probes::listener_action(),
+                       "Linux 6.6 or later, and no outer sandbox that listens to system calls itself");
+  listener.required = false;  // the workspace guard's alone
+  host.facts.push_back(listener);
   host.facts.push_back(fact("no-new-privileges", probes::no_new_privileges(), "Linux 3.5 or later"));
   host.facts.push_back(fact("mount-calls", probes::mount_calls(), "Linux 5.12 or later (open_tree, mount_setattr)"));
   host.facts.push_back(fact("openat2", probes::openat2(), "Linux 5.6 or later, not filtered by an outer sandbox"));

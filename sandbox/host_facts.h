@@ -41,6 +41,8 @@ struct HostFacts {
   [[nodiscard]] Tier tier() const;
   // One clear paragraph per fact that the full tier needs and that doesn't hold: what is missing, why, what to do.
   [[nodiscard]] std::string missing() const;
+  // Whether the workspace guard can be had: a listener of our own that answers without being interrupted.
+  [[nodiscard]] bool can_guard() const;
   // As on an older kernel: what only a newer ABI knows isn't used, and isn't claimed.
   void lower_landlock(int abi);
 

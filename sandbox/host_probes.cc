@@ -7,6 +7,7 @@
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -162,6 +163,20 @@ Answer load_trivial_filter() {
   return {0, ""};
 }
 
+Answer load_listener() {
+  constexpr unsigned long kWaitKillable = 1UL << 5;  // SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, 5.19
+  constexpr std::uint64_t kSyncWakeUp = 1;           // SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP, 6.6
+  constexpr unsigned long kSetFlags = _IOW('!', 4, std::uint64_t);
+  sock_filter allow{BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW};
+  sock_fprog program{1, &allow};
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return {errno, "no_new_privs"};
+  const long fd =
+      ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER | kWaitKillable, &program);
+  if (fd < 0) return {errno, "listener"};
+  if (::ioctl(static_cast<int>(fd), kSetFlags, kSyncWakeUp) != 0) return {errno, "sync wake-up"};
+  return {0, ""};
+}
+
 int error_of(long rc) {
   return rc < 0 ? errno : 0;
 }
@@ -208,6 +223,15 @@ int seccomp_actions() {
 
 int seccomp_filter() {
   return in_child(load_trivial_filter).error;
+}
+
+int listener() {
+  return in_child(load_listener).error;
+}
+
+int listener_action() {
+  std::uint32_t action = SECCOMP_RET_USER_NOTIF;
+  return ::syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) != 0 ? errno : 0;
 }
 
 int no_new_privileges() {

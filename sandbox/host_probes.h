@@ -19,6 +19,8 @@ struct NamespaceFault {
 [[nodiscard]] int process_children();
 [[nodiscard]] int seccomp_actions();  // what the kernel offers, without trying
 [[nodiscard]] int seccomp_filter();
+[[nodiscard]] int listener();         // as the broker needs it, loaded in a child
+[[nodiscard]] int listener_action();  // only whether the kernel has it
 [[nodiscard]] int no_new_privileges();
 [[nodiscard]] int pidfd();
 [[nodiscard]] int openat2();

@@ -81,10 +81,42 @@ Outcome restrict_by(const Context& context, int least_abi, const FixedRule (&rul
   return {};
 }
 
+// Of the program under the guard: what makes, moves, writes and cuts off goes only where no guarded tree is touched.
+// Everything else is the first domain's.
+constexpr std::uint64_t kOnBehalf =
+    kWriteFile | kTruncate | kMakeDir | kMakeReg | kMakeSock | kMakeFifo | kMakeSym | kRefer;
+
+Outcome allow_own(const Ruleset& ruleset, const Context& context) {
+  const WirePlan& plan = *context.plan;
+  for (const FixedRule& rule : kFixedRules) {
+    const std::uint64_t rights = rule.rights & kOnBehalf;
+    const long rc = rights == 0 ? 0 : ruleset.allow(rule.path, rights);
+    if (rc < 0 && (rule.required || rc != -ENOENT)) return failed(rc, rule.path);
+  }
+  for (std::uint32_t i = 0; i < plan.entry_count; ++i) {
+    const Entry& entry = plan.entries[i];
+    if (!makes_by_itself(plan, entry)) continue;
+    const std::uint64_t rights = (entry.flags & kIsDirectory) != 0 ? kOnBehalf : kOnBehalf & kFileOnly;
+    if (long rc = ruleset.allow(entry.target.data, rights); rc < 0) return failed(rc, entry.target.data);
+  }
+  if (has(plan, kPlanTerminal))
+    if (long rc = ruleset.allow(terminal_descriptor(), kUseTerminal & kOnBehalf); rc < 0) return failed(rc, "terminal");
+  return {};
+}
+
 }  // namespace
 
 Outcome restrict_self(Context& context) {
   return restrict_by(context, kRequiredAbi, kFixedRules);
+}
+
+Outcome leave_making_to_broker(Context& context) {
+  Ruleset ruleset;
+  const long rc = ruleset.create_for(kOnBehalf & known_file_rights(context.plan->landlock_abi));
+  if (rc < 0) return failed(rc, "guard: create_ruleset");
+  if (Outcome outcome = allow_own(ruleset, context); outcome.error != 0) return outcome;
+  if (long entered = ruleset.enter(); entered < 0) return failed(entered, "guard: restrict_self");
+  return {};
 }
 
 Outcome restrict_on_host(Context& context) {

@@ -4,11 +4,13 @@
 #include <asm/poll.h>
 #include <linux/fcntl.h>
 #include <linux/prctl.h>
+#include <linux/sched.h>
 #include <linux/signalfd.h>
 #include <linux/time_types.h>
 
 #include <cstring>
 
+#include "sandbox/broker.h"
 #include "sandbox/enforce.h"
 #include "sandbox/limit_watch.h"
 #include "sandbox/signals.h"
@@ -23,14 +25,19 @@ constexpr int kStopped = 2;       // WUNTRACED
 constexpr int kMostAtOnce = 128;  // children and signals between two looks at the lifeline
 
 constexpr int kFileTooLarge = 25;  // SIGXFSZ
+constexpr int kListenerDescriptor = 8;
+
+Broker broker;  // here, since most of it is a table that is empty
 
 int exit_code(int status) {
   int signal = status & 0x7f;
   return signal == 0 ? (status >> 8) & 0xff : 128 + signal;
 }
 
+constexpr unsigned kEntries = 5;
+
 struct Watch {
-  pollfd entries[4];
+  pollfd entries[kEntries];
   long deadline = 0;  // 0: none
   bool blind = false;
 
@@ -45,7 +52,7 @@ struct Watch {
       left.tv_nsec = milliseconds % 1000 * 1000000;
     }
     for (pollfd& entry : entries) entry.revents = 0;
-    const long rc = sys::call(__NR_ppoll, entries, 4, end != 0 ? &left : nullptr, nullptr, 0);
+    const long rc = sys::call(__NR_ppoll, entries, kEntries, end != 0 ? &left : nullptr, nullptr, 0);
     blind = rc < 0 && rc != -EINTR;
   }
   [[nodiscard]] bool fired(int index) const { return entries[index].revents != 0; }
@@ -63,19 +70,26 @@ void must(long rc, Stage stage, const char* what) {
   if (rc < 0) give_up(stage, failed(rc, what));
 }
 
-// Moves `descriptor` to the number `to` and closes all others but the lifeline, the limit pipe and the memory's event;
-// the status pipe last, so that a failure is told. Returns a descriptor of the signals.
-int keep_only(int descriptor, int to, std::uint64_t set) {
-  if (descriptor != to) must(sys::call(__NR_dup3, descriptor, to, O_CLOEXEC), Stage::first_process, "dup3");
+void move_descriptor(int from, int to) {
+  if (from != to) must(sys::call(__NR_dup3, from, to, O_CLOEXEC), Stage::first_process, "dup3");
+}
+
+// Moves `descriptor` to the number `to` and the guard's listener to its own, and closes all others but the lifeline,
+// the limit pipe and the memory's event; the status pipe last, so that a failure is told. Returns a descriptor of the
+// signals.
+int keep_only(int descriptor, int to, std::uint64_t set, int listener = -1) {
+  move_descriptor(descriptor, to);
+  if (listener >= 0) move_descriptor(listener, kListenerDescriptor);
   must(sys::call(__NR_close_range, 0U, 2U, 0), Stage::first_process, "close_range");
-  must(sys::call(__NR_close_range, 8U, ~0U, 0), Stage::first_process, "close_range");
+  const unsigned first = listener >= 0 ? kListenerDescriptor + 1 : kListenerDescriptor;
+  must(sys::call(__NR_close_range, first, ~0U, 0), Stage::first_process, "close_range");
   long signals = sys::call(__NR_signalfd4, -1, &set, sizeof set, O_CLOEXEC | O_NONBLOCK);
   must(signals, Stage::first_process, "signalfd4");
   must(sys::call(__NR_close_range, 4U, 4U, 0), Stage::first_process, "close_range");
   return static_cast<int>(signals);
 }
 static_assert(kPlanDescriptor == 3 && kStatusDescriptor == 4 && kLifelineDescriptor == 5 && kLimitDescriptor == 6 &&
-              kMemoryDescriptor == 7);
+              kMemoryDescriptor == 7 && kListenerDescriptor == kFirstUnknown);
 
 bool is_stop(int status) {
   return (status & 0xff) == 0x7f;
@@ -99,10 +113,12 @@ struct Reaped {
   bool more = false;  // there may be more
 };
 
+int stopped_words_left = kMostStoppedWords;
+
 void tell_stopped() {
-  static int left = kMostStoppedWords;
-  if (left > 0) (void)sys::call(__NR_write, kLimitDescriptor, &kStoppedWord, 1);
-  left -= left > 0 ? 1 : 0;
+  if (stopped_words_left == 0) return;
+  (void)sys::call(__NR_write, kLimitDescriptor, &kStoppedWord, 1);
+  --stopped_words_left;
 }
 
 // Some of what ended: whoever makes orphans as fast as they are reaped must not keep us from the lifeline.
@@ -126,10 +142,11 @@ Reaped reap(int program) {
 // which the kernel drops SIGTSTP.
 void pass_signal(Watch& watch, int signal, int program, bool job_control) {
   if (signal == kSigtstp && !job_control) signal = kSigstop;
+  if (signal == kSigcont) stopped_words_left = kMostStoppedWords;  // whoever sends it has read them
   (void)sys::call(__NR_kill, -program, signal);
-  if (signal != kSigterm && signal != kSighup) return;
-  (void)sys::call(__NR_kill, -program, kSigcont);
-  if (watch.deadline == 0) watch.deadline = milliseconds_now() + kPatience;
+  const bool ends = signal == kSigterm || signal == kSighup;
+  if (ends || signal == kSigint || signal == kSigquit) (void)sys::call(__NR_kill, -program, kSigcont);
+  if (ends && watch.deadline == 0) watch.deadline = milliseconds_now() + kPatience;
 }
 
 // The first process ends, and with it all others.
@@ -160,11 +177,10 @@ Outcome lead_session(const Context& context) {
   return {};
 }
 
-// In the foreground of the session's terminal, where there is one. Whoever isn't in front yet gets SIGTTOU for it.
+// In the foreground of the session's terminal, where there is one. Every signal is blocked, SIGTTOU too.
 Outcome begin_process_group(const Context& context) {
   if (long rc = sys::call(__NR_setpgid, 0, 0); rc < 0) return failed(rc, "setpgid");
   if (!has(*context.plan, kPlanTerminal)) return {};
-  block_signals(kForwarded | signal_bit(kSigttou));
   const int group = static_cast<int>(sys::call(__NR_getpid));
   if (long rc = sys::call(__NR_ioctl, terminal_descriptor(), TIOCSPGRP, &group); rc < 0) return failed(rc, "TIOCSPGRP");
   return {};
@@ -178,7 +194,8 @@ void pass_signals(Watch& watch, int signals, int program, bool job_control) {
   }
 }
 
-void check_limits(const Watch& watch, LimitWatch& limits) {
+void check_limits(const Watch& watch, LimitWatch& limits, long last_moment) {
+  if (last_moment != 0 && milliseconds_now() >= last_moment) end_at_limit(Ending::time);
   if (watch.fired(3)) end_at_limit(Ending::memory);
   if (!limits.due()) return;
   if (Ending hit = limits.look(); hit != Ending::unknown) end_at_limit(hit);
@@ -189,7 +206,45 @@ void wait_for_first_process(Watch& watch) {
   watch.entries[0].fd = -1;
   watch.entries[2].fd = -1;
   watch.deadline = milliseconds_now() + kPatience;
+  (void)sys::call(__NR_pidfd_send_signal, kPlanDescriptor, kSigcont, nullptr, 0);
   while (!watch.fired(1) && !watch.over()) watch.wait(0);
+}
+
+// The program's process has a filter whose listener it left in the descriptor table that both shared; -1: it ended
+// before.
+int receive_listener(const Context& context, int program_pidfd) {
+  pollfd entries[2] = {{context.listener_event, POLLIN, 0}, {program_pidfd, POLLIN, 0}};
+  long rc = 0;
+  do {
+    rc = sys::call(__NR_ppoll, entries, 2, nullptr, nullptr, 0);
+  } while (rc == -EINTR);
+  must(rc, Stage::first_process, "listener");
+  std::uint64_t number = 0;
+  if ((entries[0].revents & POLLIN) == 0) return -1;
+  must(sys::call(__NR_read, context.listener_event, &number, sizeof number), Stage::first_process, "listener");
+  return number < kNoListener ? static_cast<int>(number) : -1;
+}
+
+// The broker's part of the first process. Until the listener is there both share their descriptors: none is closed.
+int begin_brokering(Context& context) {
+  if (Outcome outcome = broker.prepare(*context.plan); outcome.error != 0) give_up(Stage::first_process, outcome);
+  if (Outcome outcome = load_broker_filter(context); outcome.error != 0) give_up(Stage::seccomp, outcome);
+  const int listener = receive_listener(context, context.program_pidfd);
+  if (listener < 0) return -1;
+  if (Outcome outcome = broker.listen(listener); outcome.error != 0) give_up(Stage::seccomp, outcome);
+  return listener;
+}
+
+// The launcher's deadline, should the launcher be kept from it: a moment later. 0: none.
+long last_moment_of(const WirePlan& plan) {
+  constexpr long kMore = 5000;
+  return plan.seconds == 0 ? 0 : milliseconds_now() + static_cast<long>(plan.seconds) * 1000 + kMore;
+}
+
+// Of two times, 0 for never.
+long earlier(long one, long other) {
+  if (one == 0 || other == 0) return one + other;
+  return one < other ? one : other;
 }
 
 }  // namespace
@@ -197,9 +252,10 @@ void wait_for_first_process(Watch& watch) {
 void wait_outside(Context& context) {
   const bool on_host = has(*context.plan, kPlanLandlockTier);
   must(sys::call(__NR_prctl, PR_SET_DUMPABLE, 0), Stage::non_dumpable, "PR_SET_DUMPABLE");
-  block_signals(kForwarded);
+  block_signals(kEverySignal);
   int signals = keep_only(context.inside_pidfd, kPlanDescriptor, kForwarded);
-  Watch watch{{{signals, POLLIN, 0}, {kPlanDescriptor, POLLIN, 0}, {kLifelineDescriptor, 0, 0}, {-1, 0, 0}}};
+  Watch watch{
+      {{signals, POLLIN, 0}, {kPlanDescriptor, POLLIN, 0}, {kLifelineDescriptor, 0, 0}, {-1, 0, 0}, {-1, 0, 0}}};
   for (;;) {
     watch.wait(0);
     if (watch.fired(1)) break;
@@ -220,10 +276,17 @@ void wait_outside(Context& context) {
 // With job control this process leads the session, so that the program's process group, whose parent is in the same
 // session, isn't an orphaned one: those can't be stopped at a terminal.
 Outcome fork_program(Context& context, int& program) {
-  block_signals(kForwarded | signal_bit(kSigchld));
+  block_signals(kEverySignal);  // no terminal stops who keeps the limits
   if (has(*context.plan, kPlanJobControl))
     if (Outcome outcome = lead_session(context); outcome.error != 0) return outcome;
-  long pid = sys::call(__NR_clone, kSigchld, nullptr, nullptr, nullptr, nullptr);
+  unsigned long flags = kSigchld;
+  if (has(*context.plan, kPlanGuard)) {
+    long event = sys::call(__NR_eventfd2, 0, O_CLOEXEC);
+    if (event < 0) return failed(event, "eventfd");
+    context.listener_event = static_cast<int>(event);
+    flags |= CLONE_FILES | CLONE_PIDFD;
+  }
+  long pid = sys::call(__NR_clone, flags, nullptr, &context.program_pidfd, nullptr, nullptr);
   if (pid < 0) return failed(pid, "clone");
   program = static_cast<int>(pid);
   return {};
@@ -232,16 +295,23 @@ Outcome fork_program(Context& context, int& program) {
 void be_first_process(Context& context, int program) {
   LimitWatch limits(*context.plan);
   const bool job_control = has(*context.plan, kPlanJobControl);
+  const long last_moment = last_moment_of(*context.plan);
+  const int listener = has(*context.plan, kPlanGuard) ? begin_brokering(context) : -1;
   forget_message(context);
-  int signals = keep_only(context.outer_pidfd, kPlanDescriptor, kForwarded | signal_bit(kSigchld));
+  int signals = keep_only(context.outer_pidfd, kPlanDescriptor, kForwarded | signal_bit(kSigchld), listener);
+  broker.move_to(listener < 0 ? -1 : kListenerDescriptor);
   Watch watch{{{signals, POLLIN, 0},
                {kLifelineDescriptor, 0, 0},
                {kPlanDescriptor, POLLIN, 0},
-               {kMemoryDescriptor, POLLIN, 0}}};
+               {kMemoryDescriptor, POLLIN, 0},
+               {listener < 0 ? -1 : kListenerDescriptor, POLLIN, 0}}};
   for (Reaped reaped;;) {
-    watch.wait(reaped.more ? milliseconds_now() : limits.next_look());
+    const long alarm = earlier(last_moment, earlier(limits.next_look(), broker.next_look()));
+    watch.wait(reaped.more ? milliseconds_now() : alarm);
     if (watch.blind || watch.fired(1) || watch.fired(2) || watch.over()) end_everything();
-    check_limits(watch, limits);
+    check_limits(watch, limits, last_moment);
+    if (watch.fired(4) && !broker.serve()) watch.entries[4].fd = -1;
+    broker.look_again();
     pass_signals(watch, signals, program, job_control);
     const bool full = has_ended(program) && limits.refuses_more();
     reaped = reap(program);
@@ -252,6 +322,7 @@ void be_first_process(Context& context, int program) {
 // A session of its own with the inner terminal in the foreground, no signal blocked (start() has reset the
 // dispositions); with job control, a process group of its own in the first process's session.
 Outcome start_session(Context& context) {
+  context.dumpable_before = sys::call(__NR_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0);
   const bool job_control = has(*context.plan, kPlanJobControl);
   Outcome outcome = job_control ? begin_process_group(context) : lead_session(context);
   if (outcome.error == 0) block_signals(0);

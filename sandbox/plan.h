@@ -61,6 +61,7 @@ struct Limits {
   std::uint64_t open_files = 4096;                   // RLIMIT_NOFILE
   std::uint64_t temporary_bytes = std::uint64_t{1} << 30;  // size of /tmp
   std::uint64_t memory = 0;                                // bytes of all processes together; 0: not limited
+  std::uint64_t seconds = 0;                               // until everything is ended; 0: not limited
   bool memory_required = false;                            // named by the caller: refused where nothing can count it
   bool control_groups = true;  // false: memory is counted by the first process inside, even where a group could be had
 };
@@ -82,7 +83,8 @@ struct SandboxPlan {
   std::string working_directory;         // inside
   Network network = Network::none;
   std::vector<std::uint16_t> connect_ports;  // of Network::ports
-  bool allow_ptrace = false;                 // of its own children: debuggers, LeakSanitizer
+  bool guard = true;          // where it can be had: the broker makes and writes in the host's directories
+  bool allow_ptrace = false;  // of its own children: debuggers, LeakSanitizer
   Limits limits;
   uid_t uid = 0;  // kernel user the confined processes run as
   gid_t gid = 0;

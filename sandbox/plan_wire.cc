@@ -121,8 +121,9 @@ void read_numbers(Cursor& in, WirePlan& plan) {
   in.number(plan.file_size);
   in.number(plan.open_files);
   in.number(plan.shared_memory);
+  in.number(plan.seconds);
   in.number(plan.memory);
-  if (plan.sources > kMostSources) in.fail();
+  if (plan.sources > kMostSources || plan.seconds > kMostSeconds) in.fail();
 }
 
 }  // namespace
@@ -147,6 +148,25 @@ Text next_text(const unsigned char*& here) {
   Text text{reinterpret_cast<const char*>(here + sizeof size), size};
   here += sizeof size + size + 1;
   return text;
+}
+
+namespace {
+
+bool holds(const Text& directory, const Text& path) {
+  return path.size >= directory.size && std::memcmp(path.data, directory.data, directory.size) == 0 &&
+         (path.size == directory.size || path.data[directory.size] == '/');
+}
+
+}  // namespace
+
+bool makes_by_itself(const WirePlan& plan, const Entry& entry) {
+  if (!is_writable(entry)) return false;
+  for (std::uint32_t i = 0; i < plan.entry_count; ++i) {
+    const Entry& other = plan.entries[i];
+    if ((other.flags & kGuarded) != 0 && (holds(other.target, entry.target) || holds(entry.target, other.target)))
+      return false;
+  }
+  return true;
 }
 
 bool read_beginning(const void* bytes, std::size_t size, Beginning& beginning) {

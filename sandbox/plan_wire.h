@@ -45,7 +45,8 @@ inline constexpr std::uint8_t kNoExecute = 2;
 inline constexpr std::uint8_t kIsDirectory = 4;
 inline constexpr std::uint8_t kCreateTarget = 8;  // the target lies in a tmpfs of ours: make it first
 inline constexpr std::uint8_t kDetached = 16;     // the source is a tree, taken with the launcher's rights
-inline constexpr std::uint8_t kKnownFlags = 31;
+inline constexpr std::uint8_t kGuarded = 32;      // the host's, and writable: the broker works there on behalf
+inline constexpr std::uint8_t kKnownFlags = 63;
 
 struct Entry {
   EntryKind kind = EntryKind::directory;
@@ -65,10 +66,11 @@ struct TextList {
 };
 
 inline constexpr std::uint32_t kPlanMagic = 0x31504C4F;  // "OLP1"
-inline constexpr std::uint32_t kPlanVersion = 3;
+inline constexpr std::uint32_t kPlanVersion = 4;
 inline constexpr std::uint32_t kMostEntries = 1024;
 inline constexpr std::uint32_t kMostSources = 512;
 inline constexpr std::uint32_t kMostPorts = 64;
+inline constexpr std::uint64_t kMostSeconds = 1ULL << 40;
 inline constexpr std::uint32_t kMostStrings = 65536;  // arguments, variables
 inline constexpr std::uint32_t kMostPlanBytes = 4U << 20;
 inline constexpr std::uint32_t kMostPath = 4095;
@@ -80,7 +82,8 @@ inline constexpr std::uint32_t kPlanLoopback = 8;  // Landlock leaves TCP alone
 inline constexpr std::uint32_t kPlanAllowPtrace = 16;
 inline constexpr std::uint32_t kPlanLandlockTier = 32;  // no namespaces: Landlock and the filter on the host's own root
 inline constexpr std::uint32_t kPlanJobControl = 64;    // it can be stopped at its terminal or by SIGTSTP
-inline constexpr std::uint32_t kPlanKnownFlags = 127;
+inline constexpr std::uint32_t kPlanGuard = 128;        // the program makes nothing in guarded trees by itself
+inline constexpr std::uint32_t kPlanKnownFlags = 255;
 
 struct Beginning {
   std::uint32_t magic = 0;
@@ -101,6 +104,7 @@ struct WirePlan : Beginning {
   std::uint64_t file_size = 0;
   std::uint64_t open_files = 0;
   std::uint64_t shared_memory = 0;  // bytes of /dev/shm
+  std::uint64_t seconds = 0;        // until everything is ended; 0: no limit
   std::uint64_t memory = 0;         // bytes of all processes, enforced by the first process inside; 0: not by it
   Text working_directory;
   Text program;            // path inside
@@ -118,6 +122,13 @@ struct WirePlan : Beginning {
 [[nodiscard]] bool read_beginning(const void* bytes, std::size_t size, Beginning& beginning);
 // True when the whole message is well formed; otherwise `plan` is not to be used. Leaves its beginning alone.
 [[nodiscard]] bool read_plan(const unsigned char* bytes, std::size_t size, WirePlan& plan);
+
+constexpr bool is_writable(const Entry& entry) {
+  return entry.rights == Rights::read_write || entry.rights == Rights::read_write_execute;
+}
+// Whether the program may make and write things there without the broker: not in a guarded tree, nor above or below
+// one, since Landlock's rules add up.
+[[nodiscard]] bool makes_by_itself(const WirePlan& plan, const Entry& entry);
 
 // Text number `index + 1` after `here` (which starts at TextList::first); only for lists of a plan that was read.
 [[nodiscard]] Text next_text(const unsigned char*& here);

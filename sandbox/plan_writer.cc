@@ -62,6 +62,7 @@ std::string write_plan(const PlanFields& fields) {
   put(out, fields.file_size);
   put(out, fields.open_files);
   put(out, fields.shared_memory);
+  put(out, fields.seconds);
   put(out, fields.memory);
   for (const std::string* text :
        {&fields.working_directory, &fields.program, &fields.planted_directory, &fields.planted_abstract})

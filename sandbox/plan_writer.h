@@ -24,6 +24,7 @@ struct PlanFields {
   std::uint64_t file_size = 0;
   std::uint64_t open_files = 0;
   std::uint64_t shared_memory = 0;
+  std::uint64_t seconds = 0;
   std::uint64_t memory = 0;
   std::string working_directory;
   std::string program;

@@ -29,6 +29,7 @@ PlanFields fields_of(const SandboxPlan& plan, const HostFacts& facts, const Plan
   fields.file_size = plan.limits.file_size;
   fields.open_files = plan.limits.open_files;
   fields.shared_memory = plan.limits.temporary_bytes;
+  fields.seconds = std::min(plan.limits.seconds, kMostSeconds);
   fields.working_directory = plan.working_directory.empty() ? plan.workspace : plan.working_directory;
   fields.program = plan.program_inside;
   fields.planted_directory = planted.directory();

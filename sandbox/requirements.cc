@@ -92,7 +92,7 @@ std::string one_line(std::string text) {
 
 const std::vector<Requirement>& default_requirements() {
   static const std::vector<Requirement> defaults = {
-      {"write_scope", 2},  {"read_scope", 2}, {"deny_inside", 2}, {"network", 1},
+      {"write_scope", 2},  {"read_scope", 2}, {"deny_inside", 2}, {"creation_guard", 2}, {"network", 1},
       {"host_sockets", 1}, {"processes", 2},  {"terminal", 2},    {"limits", 1},
   };
   return defaults;

@@ -35,6 +35,14 @@ class Ruleset {
     fd_ = static_cast<int>(fd);
     return fd;
   }
+  // Only these rights are handled; everything else is left to the domains above.
+  long create_for(std::uint64_t rights) {
+    known_ = rights;
+    landlock::RulesetAttribute attribute{known_, 0, 0};
+    long fd = sys::call(__NR_landlock_create_ruleset, &attribute, sizeof attribute, 0);
+    fd_ = static_cast<int>(fd);
+    return fd;
+  }
   long allow(int object, std::uint64_t rights) const {
     landlock::PathBeneath rule{rights & known_, object};
     return sys::call(__NR_landlock_add_rule, fd_, landlock::kRulePathBeneath, &rule, 0);

@@ -21,11 +21,12 @@ inline constexpr int kSigchld = 17;
 inline constexpr int kSigcont = 18;
 inline constexpr int kSigstop = 19;
 inline constexpr int kSigtstp = 20;
-inline constexpr int kSigttou = 22;
 
 constexpr std::uint64_t signal_bit(int number) {
   return std::uint64_t{1} << (number - 1);
 }
+
+inline constexpr std::uint64_t kEverySignal = ~std::uint64_t{0};
 
 // What the outer process hands on to the program's process group.
 inline constexpr std::uint64_t kForwarded = signal_bit(kSighup) | signal_bit(kSigint) | signal_bit(kSigquit) |

@@ -34,7 +34,8 @@ enum class Ending : char {
   signal = 's',
   memory = 'm',
   processes = 'p',
-  file_size = 'f'
+  file_size = 'f',
+  time = 't'  // the first process's own deadline
 };
 inline constexpr char kStoppedWord = 'z';       // before that, at most so many times: the program was stopped
 inline constexpr int kMostStoppedWords = 4096;  // less than the pipe holds: nobody may read them
@@ -53,6 +54,8 @@ constexpr const char* ending_name(Ending ending) {
       return "processes";
     case Ending::file_size:
       return "file size";
+    case Ending::time:
+      return "time limit";
     case Ending::unknown:
     case Ending::exited:
     case Ending::refused_processes:

@@ -1,5 +1,6 @@
 #include "sandbox/syscall_groups.h"
 
+#include <fcntl.h>
 #include <linux/btrfs.h>
 #include <linux/fscrypt.h>
 #include <linux/net.h>
@@ -212,10 +213,28 @@ std::vector<SyscallGroup> groups_without_namespaces(const FilterVariant& variant
   };
 }
 
-Rules other_processes(bool ptrace) {
-  Rules rules = always({"process_vm_readv", "process_vm_writev", "kcmp", "pidfd_getfd", "move_pages", "migrate_pages",
-                        "process_mrelease"});
-  if (!ptrace) rules.push_back({"ptrace", {}});
+Rules opaque(const FilterVariant& variant) {
+  Rules rules = always({"clone3"});
+  if (!variant.broker) rules.push_back({"openat2", {}});
+  return rules;
+}
+
+Rules other_processes(const FilterVariant& variant) {
+  Rules rules = always({"process_vm_writev", "kcmp", "move_pages", "migrate_pages", "process_mrelease"});
+  if (!variant.broker) rules.push_back({"process_vm_readv", {}});
+  if (!variant.broker) rules.push_back({"pidfd_getfd", {}});
+  if (!variant.ptrace) rules.push_back({"ptrace", {}});
+  return rules;
+}
+
+// What makes a name, or opens for writing. What a filter sees of an open are its flags.
+Rules making() {
+  Rules rules = always({"creat", "truncate", "truncate64", "mkdir", "mkdirat", "mknod", "mknodat", "symlink",
+                        "symlinkat", "link", "linkat", "rename", "renameat", "renameat2", "bind"});
+  for (std::uint64_t flag : words(O_WRONLY, O_RDWR, O_CREAT, O_TRUNC)) {
+    rules.push_back({"open", {has_bits(1, flag)}});
+    rules.push_back({"openat", {has_bits(2, flag)}});
+  }
   return rules;
 }
 
@@ -228,11 +247,10 @@ std::vector<SyscallGroup> common_groups(const FilterVariant& variant) {
       {"namespaces", "no further namespace is made or entered", EPERM, always({"unshare", "setns"})},
       {"namespace-flags", "clone with namespace flags", EPERM, namespace_flags()},
       {"opaque", "calls whose flags lie in memory, where a filter can't see them; libraries fall back", ENOSYS,
-       always({"clone3", "openat2"})},
+       opaque(variant)},
       {"io-uring", "a second way to make system calls, past any filter", ENOSYS,
        always({"io_uring_setup", "io_uring_enter", "io_uring_register"})},
-      {"other-processes", "memory, descriptors and registers of other processes", EPERM,
-       other_processes(variant.ptrace)},
+      {"other-processes", "memory, descriptors and registers of other processes", EPERM, other_processes(variant)},
       {"process-madvise", "advice about the memory of other processes", ENOSYS, always({"process_madvise"})},
       {"secret-memory", "pages that only their owner has: nobody could count or reclaim them", ENOSYS,
        always({"memfd_secret"})},
@@ -274,6 +292,16 @@ std::vector<SyscallGroup> syscall_groups(const FilterVariant& variant) {
   if (!variant.landlock_tier) {
     groups.push_back({"first-process", "limits and priorities of the process that keeps the limits", EPERM,
                       first_process_settings()});
+    if (!variant.guard) return groups;
+    // Old 32-bit libraries; they get no socket either (socket-protocols).
+    groups.push_back({"bind-in-memory",
+                      "an address to bind that a filter can't tell from other calls",
+                      EPERM,
+                      {{"socketcall", {is(0, SYS_BIND)}}}});
+    groups.push_back({"making",
+                      "what makes, moves or opens for writing is done on behalf, names that the host would "
+                      "run or follow later excepted",
+                      kToBroker, making()});
     return groups;
   }
   for (SyscallGroup& group : groups_without_namespaces(variant)) groups.push_back(std::move(group));

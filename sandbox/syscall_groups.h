@@ -33,10 +33,12 @@ struct SyscallRule {
   std::vector<ArgumentTest> tests;
 };
 
+inline constexpr int kToBroker = -1;
+
 struct SyscallGroup {
   std::string_view name;
   std::string_view help;
-  int error;
+  int error;  // kToBroker: done on behalf, or refused there
   std::vector<SyscallRule> rules;
 };
 

@@ -11,6 +11,7 @@ std::uint8_t flags_of(BindOptions options) {
   if (options.read_only) flags |= kReadOnly;
   if (!options.executable) flags |= kNoExecute;
   if (options.directory) flags |= kIsDirectory;
+  if (options.guarded) flags |= kGuarded;
   return static_cast<std::uint8_t>(flags);
 }
 

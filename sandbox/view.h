@@ -36,6 +36,7 @@ struct BindOptions {
   bool executable = true;
   bool directory = false;
   bool map_owner = false;
+  bool guarded = false;
 };
 
 class View {

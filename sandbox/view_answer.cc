@@ -187,6 +187,7 @@ class ViewAnswers::Judge {
     if (answer_.place == Place::processes || answer_.place == Place::devices) return decide_built_in();
     look();
     look_at_mounts();
+    look_at_name();
     reach_ = reach();
     answer_.visible = both(answer_of(answer_.exists), reach_);
     if (answer_.exists) decide_use();
@@ -243,6 +244,14 @@ class ViewAnswers::Judge {
     executable_ = executable_ && !no_execute;
   }
 
+  // Of what lies in a directory of the host that is written on behalf.
+  void look_at_name() {
+    const unsigned flags = step_.entry != nullptr ? step_.entry->flags : 0U;
+    if (!writable_ || (flags & kGuarded) == 0 || answer_.real.size() <= answer_.holder.size()) return;
+    const GuardedName* row = guarded_name(answer_.real.c_str() + answer_.holder.size() + 1);
+    if (row != nullptr && row->guard == Guard::refused) answer_.guarded = row;
+  }
+
   // The directories above, inside the same mount, must let it through.
   Answer reach() {
     Answer result = Answer::yes;
@@ -266,7 +275,7 @@ class ViewAnswers::Judge {
     if (has(answer_.directory ? landlock::kReadDir : landlock::kReadFile))
       answer_.readable = both(answer_.visible, by_mode(kReadBit, answer_.host));
     if (answer_.directory) return;
-    if (writable_ && has(landlock::kWriteFile))
+    if (writable_ && answer_.guarded == nullptr && has(landlock::kWriteFile))
       answer_.writable = both(answer_.visible, by_mode(kWriteBit, answer_.host));
     if (executable_ && has(landlock::kExecute))
       answer_.executable = both(answer_.visible, by_mode(kSearchBit, answer_.host));
@@ -274,6 +283,7 @@ class ViewAnswers::Judge {
 
   void decide_creation() {
     if (!writable_ || !has(landlock::kMakeReg) || (answer_.exists && !answer_.directory)) return;
+    if (!answer_.exists && answer_.guarded != nullptr) return;
     const std::string parent = answer_.exists ? answer_.host : parent_path(answer_.host);
     if (!answer_.exists && parent.empty() && parent_path(answer_.real) != answer_.holder) return;
     answer_.creatable = both(reach_, by_mode(kWriteBit | kSearchBit, parent));

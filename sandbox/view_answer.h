@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "sandbox/guarded_names.h"
 #include "sandbox/plan.h"
 #include "sandbox/view.h"
 
@@ -53,10 +54,11 @@ struct PathAnswer {
   Answer readable = Answer::no;
   Answer writable = Answer::no;
   Answer executable = Answer::no;
-  Answer creatable = Answer::no;    // in it, or it where it doesn't exist
-  Answer connectable = Answer::no;  // of a socket
-  bool by_mode = false;             // something that the sandbox allows is refused by the file's mode or owner
-  bool by_host_mount = false;       // or by how the host mounted it
+  Answer creatable = Answer::no;         // in it, or it where it doesn't exist
+  Answer connectable = Answer::no;       // of a socket
+  bool by_mode = false;                  // something that the sandbox allows is refused by the file's mode or owner
+  bool by_host_mount = false;            // or by how the host mounted it
+  const GuardedName* guarded = nullptr;  // the workspace guard's row that refuses this name
 };
 
 class ViewAnswers {

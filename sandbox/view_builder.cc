@@ -106,7 +106,8 @@ Status ViewBuilder::add_bind(const Bind& bind) {
   BindOptions options{.read_only = read_only,
                       .executable = bind.executable,
                       .directory = opened.directory,
-                      .map_owner = maps_owner(plan_, opened, read_only)};
+                      .map_owner = maps_owner(plan_, opened, read_only),
+                      .guarded = plan_.guard && !read_only && bind.source == bind.target};
   view_.bind_source(opened.index, bind.target, options, rights_of(bind));
   return {};
 }
@@ -119,7 +120,8 @@ Status ViewBuilder::add_workspace() {
   visible_.push_back(workspace.real_path);
   mounts_[plan_.workspace] = workspace;
   view_.bind_source(workspace.index, plan_.workspace,
-                    {.directory = true, .map_owner = maps_owner(plan_, workspace, false)}, Rights::read_write_execute);
+                    {.directory = true, .map_owner = maps_owner(plan_, workspace, false), .guarded = plan_.guard},
+                    Rights::read_write_execute);
   return {};
 }
 

@@ -39,13 +39,16 @@ int error_of(long rc) {
   return rc < 0 ? errno : 0;
 }
 
-// With a name that nobody has, and gone at once.
-int create_in(const std::string& directory) {
-  std::string name = directory + "/.oncelatch-why-" + std::to_string(::getpid());
+// Of what isn't there, and gone at once.
+int create(const std::string& name) {
   Fd file(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | kDescription, 0600));
   int error = file ? 0 : errno;
   if (file) ::unlink(name.c_str());
   return error;
+}
+
+int create_in(const std::string& directory) {
+  return create(directory + "/oncelatch-why-" + std::to_string(::getpid()));
 }
 
 int execute(int fd) {
@@ -67,8 +70,7 @@ int try_path(const char* path) {
   int error = error_of(::stat(path, &found));
   say("visible", error);
   if (error != 0) {
-    std::string parent(path, static_cast<std::size_t>(std::strrchr(path, '/') - path));
-    say("creatable", create_in(parent));
+    say("creatable", create(path));
   } else if (S_ISDIR(found.st_mode)) {
     Fd listed(::open(path, O_RDONLY | O_DIRECTORY | kDescription));
     say("readable", listed ? 0 : errno);

@@ -41,13 +41,18 @@ constexpr milliseconds kDrain{500};   // for output that a terminal doesn't take
 constexpr milliseconds kGlance{200};  // between looks at what tells nobody: the foreground, a terminal that is full
 constexpr int kShellFileTooLarge = 128 + SIGXFSZ;
 
+bool is_ignored(int number) {
+  struct sigaction before {};
+  return ::sigaction(number, nullptr, &before) == 0 && before.sa_handler == SIG_IGN;
+}
+
 // Before anything is started: one that came while the command already runs would end us alone, and signals that are
-// blocked and never read would leave nobody who can end the command.
+// blocked and never read would leave nobody who can end the command. What the caller had us ignore (nohup) stays so.
 sigset_t watched_signals() {
   sigset_t watched;
   sigemptyset(&watched);
   for (int number : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGWINCH, SIGCONT})
-    sigaddset(&watched, number);
+    if (!is_ignored(number)) sigaddset(&watched, number);
   return watched;
 }
 
@@ -85,14 +90,13 @@ class Session {
       const bool asked_to_end = pass_signals();
       streams_->move();
       check_deadline();
-      if (!status && sandbox::was_stopped(confined_)) stopped();
+      if (!status) follow_stops();
       if (!status) {
         status = TRY(confined_.process.poll());
         ended = Clock::now();
         if (!status) continue;
         streams_->move();
       }
-      if (asked_to_stop_) stop();
       const auto left = streams_->output_left();
       using Left = ExecStreams::Left;
       if (left == Left::none || asked_to_end || timed_out_) break;
@@ -112,17 +116,15 @@ class Session {
   [[nodiscard]] sandbox::Confined& confined() { return confined_; }
 
  private:
-  // Whoever isn't at a terminal and stops itself doesn't stop us, nor our deadline.
-  void stopped() {
-    if (!streams_->has_keyboard() && !asked_to_stop_) return;
-    stop();
-    (void)confined_.process.signal(SIGCONT);
-  }
-
-  void stop() {
-    asked_to_stop_ = false;
+  // Only a person stops us with the command, by a key or a signal: what stops itself keeps neither us nor our deadline.
+  void follow_stops() {
+    stopped_ = sandbox::was_stopped(confined_) || stopped_;
+    const bool by_key = stopped_ && streams_->had_stop_key();
+    if (!stopped_ || (!by_key && !asked_to_stop_)) return;
+    stopped_ = asked_to_stop_ = false;
     streams_->move();
-    streams_->suspend();
+    streams_->suspend(by_key);
+    (void)confined_.process.signal(SIGCONT);
   }
 
   // True: one that asks to end.
@@ -131,14 +133,11 @@ class Session {
     signalfd_siginfo info{};
     while (::read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
       int number = static_cast<int>(info.ssi_signo);
-      if (number == SIGWINCH || number == SIGCONT) {
-        asked_to_stop_ = asked_to_stop_ && number != SIGCONT;
-        streams_->follow_terminal();
-      } else {
-        (void)confined_.process.signal(number);
-        asked_to_stop_ = asked_to_stop_ || number == SIGTSTP;
-        ends = ends || (number != SIGUSR1 && number != SIGUSR2 && number != SIGTSTP);
-      }
+      if (number == SIGWINCH || number == SIGCONT) streams_->follow_terminal();
+      if (number != SIGWINCH) (void)confined_.process.signal(number);
+      if (number == SIGTSTP) asked_to_stop_ = true;
+      if (number == SIGCONT) stopped_ = asked_to_stop_ = false;
+      ends = ends || number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT;
     }
     return ends;
   }
@@ -155,6 +154,7 @@ class Session {
     if (!deadline_ || Clock::now() < *deadline_) return;
     if (timed_out_) {
       confined_.lifeline.reset();
+      (void)confined_.process.signal(SIGCONT);
       deadline_.reset();
       return;
     }
@@ -169,6 +169,7 @@ class Session {
   std::optional<Clock::time_point> deadline_;
   bool timed_out_ = false;
   bool asked_to_stop_ = false;
+  bool stopped_ = false;  // the command is, as far as is known
   int output_error_ = 0;
 };
 
@@ -305,7 +306,8 @@ class ExecCommand {
     const sandbox::Ending ending = sandbox::ending_of(session.confined(), status);
     report_.reason = sandbox::ending_name(ending);
     report_.refused_processes = ending == sandbox::Ending::refused_processes;
-    if (report_.refused_processes) tell("limit: processes: it was reached, and the command failed");
+    if (report_.refused_processes) tell("note: the command failed, and the limit of processes had been reached");
+    const bool timed_out = session.timed_out() || ending == sandbox::Ending::time;
     if (sandbox::is_limit(ending))
       tell(std::string("limit: ") + sandbox::ending_name(ending) + ": the command went over it");
     if (ending == sandbox::Ending::exited && report_.code == kShellFileTooLarge)
@@ -314,7 +316,7 @@ class ExecCommand {
       tell(std::string("output was lost: ") + std::strerror(session.output_error()));
       if (report_.code == 0) report_.code = kExitLauncher;
     }
-    if (!session.timed_out()) return;
+    if (!timed_out) return;
     report_.code = kExitTimeLimit;
     report_.reason = "time limit";
     tell("time limit: " + std::to_string(plan_->seconds) + " s are over; the command was ended");

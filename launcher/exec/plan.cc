@@ -349,6 +349,7 @@ class PlanMaker {
     // Entering a group takes the kernel milliseconds; without one the first process inside counts.
     limits.control_groups = options_.memory.has_value() || plan_.profile.control_groups;
     plan_.seconds = options_.seconds.value_or(plan_.profile.seconds);
+    limits.seconds = plan_.seconds;
     return {};
   }
 

@@ -1,6 +1,8 @@
 #include "launcher/exec/pump.h"
 
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,11 +22,42 @@ bool ready(int fd, short events) {
   return ::poll(&entry, 1, 0) == 1;
 }
 
+// A terminal that isn't ours to reopen keeps its blocking description, and promises no room for more than a byte.
+class Interruption {
+ public:
+  explicit Interruption(bool needed) : needed_(needed) {
+    if (!needed_) return;
+    struct sigaction wake {};
+    wake.sa_handler = [](int) {};  // without SA_RESTART
+    ::sigaction(SIGALRM, &wake, &before_);
+    const itimerval soon{{0, kInterval}, {0, kInterval}};  // again, should the first come too early
+    ::setitimer(ITIMER_REAL, &soon, nullptr);
+  }
+  Interruption(const Interruption&) = delete;
+  Interruption& operator=(const Interruption&) = delete;
+  ~Interruption() {
+    if (!needed_) return;
+    const itimerval never{};
+    ::setitimer(ITIMER_REAL, &never, nullptr);
+    ::sigaction(SIGALRM, &before_, nullptr);
+  }
+
+ private:
+  static constexpr suseconds_t kInterval = 100'000;
+  bool needed_;
+  struct sigaction before_ {};
+};
+
+bool may_block(int fd) {
+  return ::isatty(fd) == 1 && (::fcntl(fd, F_GETFL) & O_NONBLOCK) == 0;
+}
+
 }  // namespace
 
 Pump::Pump(Side side, Fd from, Fd to, Filter filter)
     : side_(side),
       to_terminal_(::isatty(to.get()) == 1),
+      may_block_(may_block(to.get())),
       from_(std::move(from)),
       to_(std::move(to)),
       filter_(std::move(filter)) {}
@@ -58,6 +91,7 @@ void Pump::read_some() {
 
 void Pump::write_some() {
   while (to_ && !held_.empty() && ready(to_.get(), POLLOUT)) {
+    const Interruption interruption(may_block_);
     ssize_t put = ::write(to_.get(), held_.data(), std::min(held_.size(), kMostWritten));
     if (put < 0 && (errno == EAGAIN || errno == EINTR)) break;
     if (put < 0) {

@@ -45,6 +45,7 @@ class Pump {
 
   Side side_;
   bool to_terminal_;
+  bool may_block_;
   Fd from_;
   Fd to_;
   Filter filter_;

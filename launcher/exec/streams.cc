@@ -11,6 +11,8 @@
 
 #include <cerrno>
 #include <chrono>
+#include <optional>
+#include <utility>
 
 #include "launcher/exec/terminal_keeper.h"
 #include "launcher/output_filter.h"
@@ -21,6 +23,7 @@ namespace oncelatch::launcher {
 namespace {
 
 constexpr dev_t kNullDevice = 0x103;  // major 1, minor 3
+constexpr std::chrono::seconds kStopKeyCounts{2};
 
 enum class Kind { closed, null, pipe, terminal, other };
 
@@ -62,6 +65,7 @@ void set_non_blocking(int fd) {
 struct ExecStreams::Filters {
   OutputFilter terminal;  // what the terminal is told at the end depends on what passed through it
   RunnerCommands commands[3];
+  std::optional<std::chrono::steady_clock::time_point> stop_key;  // was typed
 };
 
 ExecStreams::ExecStreams() : filters_(std::make_unique<Filters>()) {}
@@ -116,8 +120,14 @@ Status ExecStreams::open_terminal(bool runner_commands) {
                       filter);
   if (!keyboard_) return {};
   keyboard_pump_ = pumps_.size();
+  auto watch = [all = filters_.get(), key = static_cast<char>(keeper_->mode().c_cc[VSUSP])](std::string_view bytes,
+                                                                                            std::string& out) {
+    if (key != _POSIX_VDISABLE && bytes.find(key) != std::string_view::npos)
+      all->stop_key = std::chrono::steady_clock::now();
+    out += bytes;
+  };
   pumps_.emplace_back(Pump::Side::to_command, reopen_without_blocking(0, O_RDONLY),
-                      Fd(::fcntl(master, F_DUPFD_CLOEXEC, 3)));
+                      Fd(::fcntl(master, F_DUPFD_CLOEXEC, 3)), watch);
   return {};
 }
 
@@ -197,15 +207,21 @@ void ExecStreams::move() {
     if (i != keyboard_pump_ || has_keyboard) pumps_[i].move();
 }
 
-// The whole job, as the terminal's driver would have. Returns once it is continued, in front or in the background, or
-// at once where nobody could continue it (an orphaned process group).
-void ExecStreams::suspend() {
-  if (keeper_) keeper_->lend();
+bool ExecStreams::had_stop_key() {
+  const auto typed = std::exchange(filters_->stop_key, {});
+  return typed && std::chrono::steady_clock::now() - *typed < kStopKeyCounts;
+}
+
+// Returns once it is continued, in front or in the background, or at once where nobody could continue it (an orphaned
+// process group).
+void ExecStreams::suspend(bool job) {
+  const std::string screen = filters_->terminal.restore();
+  if (keeper_) keeper_->lend(screen);
   sigset_t stop;
   sigemptyset(&stop);
   sigaddset(&stop, SIGTSTP);
   ::sigprocmask(SIG_UNBLOCK, &stop, nullptr);
-  ::kill(0, SIGTSTP);
+  ::kill(job ? 0 : ::getpid(), SIGTSTP);
   ::sigprocmask(SIG_BLOCK, &stop, nullptr);
   follow_terminal();
 }

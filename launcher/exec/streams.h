@@ -38,10 +38,11 @@ class ExecStreams {
   void started();
   void add_entries(std::vector<pollfd>& entries) const;
   void move();
-  // The command was stopped: so are we, with the terminal as it was.
-  void suspend();
-  // Somebody can stop the command at its terminal, and continue it.
-  [[nodiscard]] bool has_keyboard() const { return keyboard_; }
+  // The command was stopped: so are we, with the terminal as it was; with `job`, the rest of our process group too, as
+  // the terminal's driver does it.
+  void suspend(bool job);
+  // True once for a stop key (Ctrl-Z) that went to the command a moment ago.
+  [[nodiscard]] bool had_stop_key();
   // The caller's window changed, or the job was continued.
   void follow_terminal();
   // A job in the background has no keyboard, and one in front of a pipe shares it with who reads that: as long as the

@@ -80,8 +80,10 @@ void TerminalKeeper::take(bool raw) {
   take_again();
 }
 
-void TerminalKeeper::lend() {
-  if (taken_ && raw_ && in_foreground()) set_mode(terminal_, mode_);
+void TerminalKeeper::lend(const std::string& reset_sequences) {
+  if (!taken_ || !raw_ || !in_foreground()) return;
+  (void)!::write(terminal_, reset_sequences.data(), reset_sequences.size());
+  set_mode(terminal_, mode_);
 }
 
 void TerminalKeeper::take_again() {

@@ -27,8 +27,8 @@ class TerminalKeeper {
   // From here on the terminal is given back at the end; `raw`: its keys come to us, byte by byte. Nothing happens while
   // the job is in the background.
   void take(bool raw);
-  // The mode that it had, for as long as the job is stopped.
-  void lend();
+  // The mode that it had, for as long as the job is stopped, and these sequences before.
+  void lend(const std::string& reset_sequences);
   // Raw mode anew, after a shell has continued the job.
   void take_again();
   [[nodiscard]] bool in_foreground() const;

@@ -139,6 +139,7 @@ Result<int> ask(ExecOptions options, const std::vector<std::string>& environment
   options.command = {"/bin/sh"};  // what exec would run doesn't matter
   ExecPlan plan = TRY(make_exec_plan(options, environment));
   sandbox::HostFacts facts = sandbox::probe_host(sandbox::Probing::quick);
+  plan.sandbox.guard = plan.sandbox.guard && facts.can_guard();
   // What follows answers for a view of its own, which only this tier has.
   if (facts.tier() != sandbox::Tier::full) return sandbox::cannot_confine("why", facts);
   WhyAnswer why = TRY(answer(object, {options, plan, facts, environment}));

@@ -145,7 +145,8 @@ void add_change(WhyAnswer& why, const PathAnswer& answer, const std::string& pat
     why.permits.emplace_back("all of " + shown(answer.holder) + ", as what it lies in is shown");
     return;
   }
-  if (answer.place == Place::protection) return no_option(why, "what stands there acts outside; change it outside");
+  if (answer.place == Place::protection || (writable && answer.guarded != nullptr))
+    return no_option(why, "what stands there acts outside; change it outside");
   if (!there.exists) {
     why.permits.emplace_back("there is no such file on this machine either");
     return;
@@ -216,6 +217,8 @@ bool is_refused(const WhyAnswer& why) {
 }
 
 void explain_modes(WhyAnswer& why, const PathAnswer& answer) {
+  if (answer.guarded != nullptr)
+    why.rules.push_back("and the workspace guard keeps this name: " + std::string(answer.guarded->reason));
   if (answer.by_mode && answer.exists)
     why.rules.push_back("and its own mode " + octal(answer.mode) + " of user " + std::to_string(answer.owner) +
                         ", or that of a directory above, refuses something");
@@ -240,7 +243,7 @@ Result<WhyAnswer> why_path(const PathQuestion& question, const WhyCase& about) {
     return why;
   }
   const bool to_write = asked == "writable" || asked == "creatable";
-  const bool absent = to_write && !on_host(answer, question.path).exists;
+  const bool absent = to_write && answer.guarded == nullptr && !on_host(answer, question.path).exists;
   add_change(why, answer, absent ? parent_of(question.path) : question.path, to_write, about);
   return why;
 }

@@ -30,7 +30,7 @@ std::vector<Case> environment_cases() {
               {"GIT_SSH_COMMAND=false", "GIT_EXTERNAL_DIFF=false", "GIT_PROXY_COMMAND=false", "GIT_CONFIG_COUNT=1",
                "GIT_CONFIG_KEY_0=core.fsmonitor", "GIT_CONFIG_VALUE_0=false", "GIT_DIR={outside}/git",
                "GIT_WORK_TREE={outside}", "GIT_TEMPLATE_DIR={outside}", "GIT_PAGER=false"});
-  git.work = {"sh=cd {workspace} && rm -rf .git && git init -q r 2>/dev/null && git -C r status >/dev/null"};
+  git.work = {"sh=r=$(mktemp -d) && git init -q $r 2>/dev/null && git -C $r status >/dev/null"};
   Case runtime = dropped("E126", "variables of language runtimes",
                          {"NODE_OPTIONS=--require={outside}/new.js", "NODE_EXTRA_CA_CERTS={outside}/ca.pem",
                           "PYTHONSTARTUP={outside}/start.py", "PYTHONPATH={outside}", "PERL5OPT=-Mnothing",

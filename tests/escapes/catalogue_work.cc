@@ -67,11 +67,10 @@ std::vector<Case> work_cases() {
                 "echo gone > /dev/null && cat < /dev/null && rm $t && test -d \"$HOME\""}},
       {.id = "git",
        .technique = "git init, commit, status",
-       .work = {in_directory(
-           "g",
-           "git init -q . && git config user.email a@b && git config user.name n && echo 1 > f && git add f "
-           "&& git commit -q -m one && git log --format=%s | grep -q one && test -z \"$(git status "
-           "--short)\"")}},
+       // Not in the workspace: a repository that appears there is the host's to follow.
+       .work = {"sh=r=$(mktemp -d) && cd $r && git init -q . && git config user.email a@b && git config user.name n && "
+                "echo 1 > f && git add f && git commit -q -m one && git log --format=%s | grep -q one && "
+                "test -z \"$(git status --short)\""}},
       {.id = "gcc",
        .technique = "compile and run",
        .work = {in_directory(

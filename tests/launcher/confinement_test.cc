@@ -141,9 +141,10 @@ TEST_P(Confinement, WhatMustFailFails) {
 TEST_P(Confinement, OrdinaryWorkSucceeds) {
   Scratch scratch(GetParam());
   scratch.write("home/.gitconfig", "[user]\n\tname = A Name\n\temail = a@b\n");
+  ASSERT_EQ(scratch.on_host("git init -q ."), "");
   std::string text = run_inside(scratch, [&](const std::string&, int) {
     return std::string(
-        "{ git init -q . && git add attempts.sh && git commit -q -m work && git log -1 --format=%an:%ae; echo $HOME; "
+        "{ git add attempts.sh && git commit -q -m work && git log -1 --format=%an:%ae; echo $HOME; "
         "id -u; "
         "stat -c %a $HOME; stat -c %u made 2>/dev/null; touch made; stat -c %u made; ls .kiro/agents 2>&1; } > "
         "results.txt 2>&1\n");

@@ -178,7 +178,7 @@ TEST_P(ExecCodes, Limits) {
   const std::string giving_up = "i=0; while [ $i -lt 80 ]; do sleep 30 & i=$((i+1)); done";
   Output full = shell(giving_up, {"--limit", "processes=40"});
   EXPECT_EQ(full.status.shell_code(), 2) << full.err;
-  EXPECT_THAT(full.err, HasSubstr("limit: processes: it was reached, and the command failed"));
+  EXPECT_THAT(full.err, HasSubstr("the command failed, and the limit of processes had been reached"));
   EXPECT_EQ(scratch.report().at("exit").at("limit_reached"), "processes");
   EXPECT_EQ(shell("sleep 0.1 & exit 2", {"--limit", "processes=40"}).status.shell_code(), 2);
   EXPECT_FALSE(scratch.report().at("exit").contains("limit_reached"));

@@ -75,14 +75,14 @@ TEST_P(Explain, NamesTheRuleOfEverything) {
 }
 
 TEST_P(Explain, TellsWhatIsNotHeld) {
-  Output output = scratch.oncelatch({"exec", "--require", "creation_guard", "--explain", "--", "true"});
+  Output output = scratch.oncelatch({"exec", "--require", "domain_allowlist", "--explain", "--", "true"});
   EXPECT_EQ(output.status.shell_code(), 121);
-  EXPECT_THAT(row(output.out, "creation_guard"), HasSubstr("MISSING"));
-  EXPECT_THAT(output.err, HasSubstr("--accept-loss creation_guard"));
+  EXPECT_THAT(row(output.out, "domain_allowlist"), HasSubstr("MISSING"));
+  EXPECT_THAT(output.err, HasSubstr("--accept-loss domain_allowlist"));
   output = scratch.oncelatch(
-      {"exec", "--require", "creation_guard", "--accept-loss", "creation_guard", "--explain", "--", "true"});
+      {"exec", "--require", "domain_allowlist", "--accept-loss", "domain_allowlist", "--explain", "--", "true"});
   EXPECT_EQ(output.status.shell_code(), 0) << output.err;
-  EXPECT_THAT(row(output.out, "creation_guard"), HasSubstr("LOST, by --accept-loss"));
+  EXPECT_THAT(row(output.out, "domain_allowlist"), HasSubstr("LOST, by --accept-loss"));
 }
 
 // The same words, and nothing is started.

@@ -15,7 +15,7 @@ TEST_P(LowerTier, EveryLossMustBeAccepted) {
   Scratch scratch(GetParam());
   Output refused = scratch.oncelatch_behind(kWithoutNamespaces, scratch.run_arguments({"--unattended"}));
   EXPECT_EQ(refused.status.shell_code(), 121) << refused.err;
-  for (const char* name : {"deny_inside", "write_scope", "read_scope", "processes"})
+  for (const char* name : {"deny_inside", "creation_guard", "write_scope", "read_scope", "processes"})
     EXPECT_NE(refused.err.find("--accept-loss " + std::string(name) + " gives up: "), std::string::npos) << refused.err;
   Output one = scratch.oncelatch_behind(
       kWithoutNamespaces,
@@ -48,8 +48,9 @@ TEST_P(LowerTier, TheAgentWorksAndWhatIsPromisedHolds) {
   EXPECT_EQ(scratch.read("repository/worked"), "works\n") << run.err;
   Json report = scratch.report();
   EXPECT_EQ(report.at("sandbox").at("tier"), "landlock");
-  EXPECT_THAT(report.at("accepted_losses").get<std::vector<std::string>>(),
-              ::testing::UnorderedElementsAre("deny_inside", "write_scope", "read_scope", "processes"));
+  EXPECT_THAT(
+      report.at("accepted_losses").get<std::vector<std::string>>(),
+      ::testing::UnorderedElementsAre("deny_inside", "creation_guard", "write_scope", "read_scope", "processes"));
   EXPECT_TRUE(scratch.session_directories().empty());
 }
 

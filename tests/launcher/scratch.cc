@@ -57,16 +57,26 @@ void Scratch::give(const std::string& path) const {
 }
 
 Spawn Scratch::spawn(std::vector<std::string> arguments) const {
+  return spawn_program(user_ == ::geteuid() ? program("oncelatch") : path("bin/oncelatch"), std::move(arguments));
+}
+
+std::string Scratch::on_host(const std::string& script) const {
+  Result<Output> output = run_bounded(spawn_program("/bin/sh", {"-c", script}), 65536, std::chrono::seconds(30));
+  EXPECT_TRUE(output) << script;
+  return output ? output->out + output->err : std::string();
+}
+
+Spawn Scratch::spawn_program(const std::string& path, std::vector<std::string> arguments) const {
   Spawn spawn;
   spawn.environment = environment();
-  spawn.directory = path("repository");
+  spawn.directory = this->path("repository");
   if (user_ == ::geteuid()) {
-    spawn.path = program("oncelatch");
-    spawn.argv = {"oncelatch"};
+    spawn.path = path;
+    spawn.argv = {path.substr(path.rfind('/') + 1)};
   } else {
     std::string id = std::to_string(user_);
     spawn.path = "/usr/bin/setpriv";
-    spawn.argv = {"setpriv", "--reuid", id, "--regid", id, "--clear-groups", path("bin/oncelatch")};
+    spawn.argv = {"setpriv", "--reuid", id, "--regid", id, "--clear-groups", path};
   }
   spawn.argv.insert(spawn.argv.end(), arguments.begin(), arguments.end());
   return spawn;

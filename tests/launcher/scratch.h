@@ -30,9 +30,9 @@ inline std::vector<uid_t> users() {
 // In front of oncelatch: a machine without user namespaces, and the losses that its caller accepts there.
 inline const std::vector<std::string> kWithoutNamespaces = {
     std::string(ONCELATCH_BINARY_DIR) + "/tests/probes/deny_syscall", "user-namespaces"};
-inline const std::vector<std::string> kLowerTierLosses = {"--accept-loss", "deny_inside",   "--accept-loss",
-                                                          "write_scope",   "--accept-loss", "read_scope",
-                                                          "--accept-loss", "processes"};
+inline const std::vector<std::string> kLowerTierLosses = {
+    "--accept-loss", "deny_inside",   "--accept-loss", "creation_guard", "--accept-loss",
+    "write_scope",   "--accept-loss", "read_scope",    "--accept-loss",  "processes"};
 
 class Scratch {
  public:
@@ -51,6 +51,8 @@ class Scratch {
   // The agent's scenario, in the repository.
   void scenario(const Json& body) const { write("repository/.kiro-standin.json", dump_json(body), 0644); }
 
+  // A shell's script outside of any sandbox, as the scratch's user in the repository: what it prints.
+  [[nodiscard]] std::string on_host(const std::string& script) const;
   // oncelatch as it would be started, to be changed before.
   [[nodiscard]] Spawn spawn(std::vector<std::string> arguments) const;
   // Runs oncelatch to its end without a terminal.
@@ -75,6 +77,7 @@ class Scratch {
   [[nodiscard]] std::vector<int> processes_left() const;
 
  private:
+  [[nodiscard]] Spawn spawn_program(const std::string& path, std::vector<std::string> arguments) const;
   void give(const std::string& path) const;
   std::string root_;
   uid_t user_;

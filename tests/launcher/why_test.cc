@@ -53,7 +53,14 @@ TEST_P(Why, TheWorkspace) {
 TEST_P(Why, WhatGitWouldRun) {
   scratch.write("repository/.git/config", "[core]\n", 0644);
   EXPECT_THAT(ask({"write:.git/config"}, 1).out,
-              AllOf(HasSubstr("protected"), HasSubstr("no option"), HasSubstr("Read-only file system")));
+              AllOf(HasSubstr("protected"), HasSubstr("no option"), HasSubstr("Permission denied")));
+  // What isn't there yet: by its name.
+  EXPECT_THAT(ask({"create:src/.envrc"}, 1).out,
+              AllOf(HasSubstr("the workspace guard keeps this name: direnv runs it"), HasSubstr("no option")));
+  scratch.write("repository/.vscode/tasks.json", "{}", 0644);
+  EXPECT_THAT(ask({"write:.vscode/tasks.json"}, 1).out,
+              HasSubstr("the workspace guard keeps this name: the editor runs its"));
+  ask({".vscode/tasks.json"}, 0);
   ask({".git/config"}, 0);
 }
 

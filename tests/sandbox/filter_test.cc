@@ -1,5 +1,6 @@
 // The generated filters, every variant evaluated for every number of every architecture.
 #include <asm/ioctls.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/fs.h>
 #include <linux/sched.h>
@@ -12,6 +13,7 @@
 #include <map>
 #include <set>
 
+#include "sandbox/broker_calls.h"
 #include "sandbox/filter_data.h"
 #include "sandbox/filter_variant.h"
 #include "sandbox/syscall_groups.h"
@@ -27,6 +29,7 @@ constexpr std::uint32_t kAllow = SECCOMP_RET_ALLOW;
 constexpr std::uint32_t kPermission = SECCOMP_RET_ERRNO | EPERM;
 constexpr std::uint32_t kNoCall = SECCOMP_RET_ERRNO | ENOSYS;
 constexpr std::uint32_t kNoAttribute = SECCOMP_RET_ERRNO | EOPNOTSUPP;
+constexpr std::uint32_t kBroker = SECCOMP_RET_USER_NOTIF;
 constexpr std::uint32_t kKill = SECCOMP_RET_KILL_PROCESS;
 
 struct Words {
@@ -86,12 +89,19 @@ const std::set<int> kNativeAttributes = {188, 189, 190, 191, 192, 193, 194, 195,
 const std::set<int> kI386Shared = {117, 277, 278, 393, 394, 395, 396, 397, 398, 399, 400, 401, 402, 420};
 const std::set<int> kI386Attributes = {226, 227, 228, 229, 230, 231, 232, 233, 234, 235, 236, 237};
 
+// Under the guard, whatever the arguments: bind, truncate, rename, mkdir, creat, link, symlink, mknod and their newer
+// forms.
+const std::set<int> kNativeMaking = {49, 76, 82, 83, 85, 86, 88, 133, 258, 259, 264, 265, 266, 316};
+const std::set<int> kI386Making = {8, 9, 14, 38, 39, 83, 92, 193, 296, 297, 302, 303, 304, 353, 361};
+
 TEST_P(Filter, EveryNativeNumber) {
   // With zero arguments; 41 and 53 then name AF_UNSPEC.
   std::map<int, std::uint32_t> expected = kNativeAlways;
   expected[41] = expected[53] = kPermission;
   if (kind().ptrace) expected[101] = kAllow;
   if (kind().landlock_tier) expected[50] = kPermission;  // listen
+  if (kind().broker) expected[310] = expected[438] = expected[437] = kAllow;
+  for (int number : kNativeMaking) expected[number] = kind().guard ? kBroker : kAllow;
   for (int number : kNativeShared) expected[number] = kind().landlock_tier ? kNoCall : kAllow;
   for (int number : kNativeAttributes) expected[number] = kind().landlock_tier ? kNoAttribute : kAllow;
   for (int number = 0; number <= 600; ++number) {
@@ -108,6 +118,7 @@ TEST_P(Filter, EveryI386Number) {
                               349, 350, 357, 374, 404, 405, 438, 443, 448, 359, 360, 25,  101, 110};
   std::set<int> no_call = {425, 426, 427, 428, 429, 430, 431, 432, 433, 435, 437, 440, 442, 447, 452, 457, 458};
   if (kind().ptrace) permission.erase(26);
+  if (kind().broker) permission.erase(347), permission.erase(438), no_call.erase(437);
   if (kind().landlock_tier) {
     no_call.insert(kI386Shared.begin(), kI386Shared.end());
     permission.insert(kI386Attributes.begin(), kI386Attributes.end());
@@ -117,6 +128,8 @@ TEST_P(Filter, EveryI386Number) {
     std::uint32_t got = i386(number);
     if (number > 462 || no_call.contains(number)) {
       EXPECT_EQ(got, kNoCall) << number;
+    } else if (kind().guard && kI386Making.contains(number)) {
+      EXPECT_EQ(got, kBroker) << number;
     } else if (permission.contains(number)) {
       EXPECT_NE(got, kAllow) << number;
     } else {
@@ -252,7 +265,8 @@ TEST_P(Filter, SettingsOfOtherProcesses) {
 
 TEST_P(Filter, PtraceOnlyWhereItWasGiven) {
   EXPECT_EQ(native(101), kind().ptrace ? kAllow : kPermission);
-  for (long call : {310L, 311L, 312L, 438L}) EXPECT_EQ(native(call), kPermission) << call;
+  for (long call : {311L, 312L}) EXPECT_EQ(native(call), kPermission) << call;
+  for (long call : {310L, 438L}) EXPECT_EQ(native(call), kind().broker ? kAllow : kPermission) << call;
 }
 
 TEST_P(Filter, SendingDoesNotConnect) {
@@ -279,16 +293,52 @@ TEST_P(Filter, SetIdBitsAndDevices) {
     EXPECT_EQ(native(2, {{0, 0101, mode}}), kPermission);
     EXPECT_EQ(native(257, {{3, 0, 0101, mode}}), kPermission);
     EXPECT_EQ(native(257, {{3, 0, 020200002, mode}}), kPermission);
-    EXPECT_EQ(native(257, {{3, 0, 02, mode}}), kAllow) << "without O_CREAT the mode isn't used";
+    EXPECT_EQ(native(257, {{3, 0, 02, mode}}), kind().guard ? kBroker : kAllow)
+        << "without O_CREAT the mode isn't used";
     EXPECT_EQ(i386(15, {{0, mode}}), kPermission);
     EXPECT_EQ(i386(5, {{0, 0101, mode}}), kPermission);
   }
   EXPECT_EQ(native(90, {{0, 01777}}), kAllow);
   EXPECT_EQ(native(133, {{0, S_IFBLK | 0600}}), kPermission);
   EXPECT_EQ(native(259, {{3, 0, S_IFCHR | 0600}}), kPermission);
-  EXPECT_EQ(native(133, {{0, S_IFIFO | 0600}}), kAllow);
-  EXPECT_EQ(native(133, {{0, S_IFREG | 0600}}), kAllow);
-  EXPECT_EQ(native(133, {{0, S_IFSOCK | 0600}}), kAllow);
+  for (std::uint64_t type : words(S_IFIFO, S_IFREG, S_IFSOCK))
+    EXPECT_EQ(native(133, {{0, type | 0600}}), kind().guard ? kBroker : kAllow);
+}
+
+// Opening goes to the broker by its flags, whatever stands above them, in both of the architecture's tables.
+TEST_P(Filter, OpeningForWritingOrMaking) {
+  const std::uint32_t to_broker = kind().guard ? kBroker : kAllow;
+  for (std::uint64_t high : words(0, 0x100000000, 0x8000000000000000)) {
+    for (std::uint64_t flags :
+         words(O_WRONLY, O_RDWR, O_RDWR | O_WRONLY, O_CREAT, O_TRUNC, O_WRONLY | O_APPEND, O_TMPFILE | O_RDWR)) {
+      EXPECT_EQ(native(2, {{0, flags | high, 0644}}), to_broker) << flags;
+      EXPECT_EQ(native(257, {{3, 0, flags | high, 0644}}), to_broker) << flags;
+      EXPECT_EQ(i386(5, {{0, flags | high, 0644}}), to_broker) << flags;
+      EXPECT_EQ(i386(295, {{3, 0, flags | high, 0644}}), to_broker) << flags;
+    }
+    for (std::uint64_t flags : words(O_RDONLY, O_DIRECTORY | O_CLOEXEC, O_PATH | O_NOFOLLOW, O_NONBLOCK | O_NOCTTY)) {
+      EXPECT_EQ(native(2, {{0, flags | high}}), kAllow) << flags;
+      EXPECT_EQ(native(257, {{3, 0, flags | high}}), kAllow) << flags;
+      EXPECT_EQ(i386(5, {{0, flags | high}}), kAllow) << flags;
+      EXPECT_EQ(i386(295, {{3, 0, flags | high}}), kAllow) << flags;
+    }
+  }
+  EXPECT_EQ(i386(102, {{2}}), kind().guard ? kPermission : kAllow) << "bind, with its address in memory";
+}
+
+// The filter and the broker know the same calls.
+TEST_P(Filter, WhatGoesToTheBrokerIsKnownThere) {
+  for (long number = 0; number <= 600; ++number) {
+    const Words writing{{1, 1, 1, 0, 0, 0}};  // O_WRONLY wherever the flags are
+    if (native(number, writing) == kBroker) {
+      EXPECT_NE(brokered_call(AUDIT_ARCH_X86_64, static_cast<int>(number)), nullptr) << number;
+    }
+    if (i386(number, writing) == kBroker) {
+      EXPECT_NE(brokered_call(AUDIT_ARCH_I386, static_cast<int>(number)), nullptr) << number;
+    }
+    const bool known = brokered_call(AUDIT_ARCH_X86_64, static_cast<int>(number)) != nullptr;
+    EXPECT_EQ(native(number, writing) == kBroker, kind().guard && known) << number;
+  }
 }
 
 TEST_P(Filter, Personality) {
@@ -301,7 +351,7 @@ TEST_P(Filter, Personality) {
 }
 
 TEST_P(Filter, IsSmall) {
-  EXPECT_LT(kFilters[variant].length, 320);  // loading takes 0.11 us an instruction
+  EXPECT_LT(kFilters[variant].length, kind().guard ? 335 : 320);  // loading takes 0.11 us an instruction
   EXPECT_EQ(filter_variant(kind()), variant);
 }
 

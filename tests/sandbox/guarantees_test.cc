@@ -16,7 +16,8 @@ HostFacts machine(Tier tier, int abi = 7) {
   HostFacts facts;
   facts.landlock_abi = abi;
   facts.facts = {{"user-namespace", tier == Tier::full, true, "clone3: Operation not permitted", "allow them"},
-                 {"seccomp-filter", tier != Tier::none, true, "x", "a newer kernel"}};
+                 {"seccomp-filter", tier != Tier::none, true, "x", "a newer kernel"},
+                 {"creation-listener", tier == Tier::full, false, "x", "a newer kernel"}};
   return facts;
 }
 
@@ -36,7 +37,7 @@ std::map<std::string, Guarantee> by_name(const HostFacts& facts, const SandboxPl
 }
 
 TEST(Guarantees, ElevenInEveryTierAndPlan) {
-  const std::set<std::string> never = {"creation_guard", "domain_allowlist"};
+  const std::set<std::string> never = {"domain_allowlist"};
   for (Tier tier : {Tier::none, Tier::landlock, Tier::full}) {
     for (Network network : {Network::none, Network::loopback, Network::ports}) {
       std::vector<Guarantee> all = guarantees(machine(tier), ordinary(network));
@@ -46,7 +47,8 @@ TEST(Guarantees, ElevenInEveryTierAndPlan) {
           EXPECT_FALSE(guarantee.limit.empty()) << guarantee.name;
         }
         bool by_plan_alone = guarantee.name == "explain" && tier != Tier::full;  // why answers for the full tier
-        if (tier == Tier::none || never.contains(guarantee.name) || by_plan_alone) {
+        const bool by_listener = guarantee.name == "creation_guard" && tier != Tier::full;
+        if (tier == Tier::none || never.contains(guarantee.name) || by_plan_alone || by_listener) {
           EXPECT_TRUE(guarantee.layers.empty()) << guarantee.name;
         }
       }
@@ -102,6 +104,20 @@ TEST(Requirements, TheFullTierMeetsTheDefaults) {
   }
 }
 
+// A machine whose listener is taken, and a plan without the guard.
+TEST(Requirements, WithoutAListenerTheGuardIsLostByName) {
+  HostFacts facts = machine(Tier::full);
+  facts.facts.back().holds = false;
+  EXPECT_TRUE(by_name(facts, ordinary())["creation_guard"].layers.empty());
+  Status refused = check_required(guarantees(facts, ordinary()), default_requirements(), {}, facts);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().try_next.find("--accept-loss creation_guard gives up: "), std::string::npos);
+  EXPECT_TRUE(check_required(guarantees(facts, ordinary()), default_requirements(), {"creation_guard"}, facts));
+  SandboxPlan plan = ordinary();
+  plan.guard = false;
+  EXPECT_TRUE(by_name(machine(Tier::full), plan)["creation_guard"].layers.empty());
+}
+
 TEST(Requirements, AMissingOneIsOneClearParagraph) {
   HostFacts facts = machine(Tier::landlock);
   std::vector<Guarantee> given = guarantees(facts, ordinary());
@@ -121,10 +137,10 @@ TEST(Requirements, AMissingOneIsOneClearParagraph) {
 TEST(Requirements, AcceptedLossesAreExactAndReported) {
   HostFacts facts = machine(Tier::landlock);
   std::vector<Guarantee> given = guarantees(facts, ordinary());
-  std::vector<std::string> all = {"write_scope", "read_scope", "deny_inside", "processes"};
+  std::vector<std::string> all = {"write_scope", "read_scope", "deny_inside", "creation_guard", "processes"};
   EXPECT_TRUE(check_required(given, default_requirements(), all, facts));
   std::vector<Loss> lost = losses(given, default_requirements(), all);
-  ASSERT_EQ(lost.size(), 4U);
+  ASSERT_EQ(lost.size(), 5U);
   for (const Loss& loss : lost) {
     EXPECT_FALSE(loss.gives_up.empty()) << loss.name;
     EXPECT_EQ(loss.required, 2U) << loss.name;
@@ -165,11 +181,11 @@ TEST(Requirements, UnknownNamesAreRefusedWithTheNearest) {
 TEST(Requirements, WhatIsNeverGivenCanBeRequiredAndRefused) {
   HostFacts facts = machine(Tier::full);
   std::vector<Guarantee> given = guarantees(facts, ordinary());
-  Status refused = check_required(given, {{"creation_guard", 1}}, {}, facts);
+  Status refused = check_required(given, {{"domain_allowlist", 1}}, {}, facts);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().errno_value, ENOTSUP);
-  EXPECT_TRUE(check_required(given, {{"creation_guard", 1}}, {"creation_guard"}, facts));
-  EXPECT_EQ(losses(given, {{"creation_guard", 1}}, {"creation_guard"}).size(), 1U);
+  EXPECT_TRUE(check_required(given, {{"domain_allowlist", 1}}, {"domain_allowlist"}, facts));
+  EXPECT_EQ(losses(given, {{"domain_allowlist", 1}}, {"domain_allowlist"}).size(), 1U);
 }
 
 }  // namespace

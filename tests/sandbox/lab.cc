@@ -128,6 +128,20 @@ void Lab::make_directory(const std::string& name) const {
   own(workspace_ + "/" + name);
 }
 
+void Lab::make_repository() const {
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"init", "-q", "-b", "main"},
+                                                {"config", "user.email", "a@b"},
+                                                {"config", "user.name", "n"}}) {
+    Spawn spawn;
+    spawn.path = "/usr/bin/git";
+    spawn.argv = {"git", "-c", "safe.directory=*", "-C", workspace_};
+    spawn.argv.insert(spawn.argv.end(), words.begin(), words.end());
+    EXPECT_EQ(run_program(spawn).code, 0) << words[0];
+  }
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(workspace_ + "/.git")) own(entry.path());
+  own(workspace_ + "/.git");
+}
+
 std::vector<std::string> Lab::command(const std::vector<std::string>& options,
                                       const std::vector<std::string>& program) const {
   std::vector<std::string> words = {"sandbox_runner"};

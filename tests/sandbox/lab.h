@@ -58,6 +58,8 @@ class Lab {
   // Below the workspace, owned by the confined user.
   void write(const std::string& name, const std::string& content, mode_t mode = 0644) const;
   void make_directory(const std::string& name) const;
+  // The workspace is one, with a user for commits.
+  void make_repository() const;
 
   [[nodiscard]] std::vector<std::string> command(const std::vector<std::string>& options,
                                                  const std::vector<std::string>& program) const;

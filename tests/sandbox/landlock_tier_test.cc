@@ -20,7 +20,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-const Words kLost = {"write_scope", "read_scope", "deny_inside", "processes"};
+const Words kLost = {"write_scope", "read_scope", "deny_inside", "creation_guard", "processes"};
 
 Words accepted() {
   Words words;

@@ -93,7 +93,10 @@ TEST(MissingFeature, SelfTestFindsALayerThatIsNotThere) {
   for (Launch launch : possible_launches()) {
     Lab lab(launch);
     for (const auto& [fake, named] : fakes) {
-      Seen seen = run_without(lab, fake, {"--quick"});
+      Seen guarded = run_without(lab, fake, {"--quick"});
+      EXPECT_EQ(guarded.code, kRefused) << fake;
+      EXPECT_EQ(guarded.out, "") << fake;
+      Seen seen = run_without(lab, fake, {"--quick", "--no-guard", "--accept-loss", "creation_guard"});
       EXPECT_EQ(seen.code, kRefused) << fake;
       EXPECT_EQ(seen.out, "") << fake;
       EXPECT_NE(seen.err.find(named), std::string::npos) << fake << seen.err;

@@ -104,6 +104,7 @@ TEST(PlanWire, BadFieldsAreRefused) {
   const Change changes[] = {
       [](PlanFields& f) { f.arguments.clear(); },
       [](PlanFields& f) { f.sources = kMostSources + 1; },
+      [](PlanFields& f) { f.seconds = kMostSeconds + 1; },
       [](PlanFields& f) { f.sources = 1; },  // an entry names source 1
       [](PlanFields& f) { f.working_directory = "relative"; },
       [](PlanFields& f) { f.program = "/a/../b"; },
@@ -116,7 +117,7 @@ TEST(PlanWire, BadFieldsAreRefused) {
       [](PlanFields& f) { f.entries[0].target = "/a/./b"; },
       [](PlanFields& f) { f.entries[0].target = "/" + std::string(5000, 'x'); },
       [](PlanFields& f) { f.entries[0].mode = 010000; },
-      [](PlanFields& f) { f.entries[0].flags = 32; },
+      [](PlanFields& f) { f.entries[0].flags = kKnownFlags + 1; },
       [](PlanFields& f) { f.entries[0].source = 0; },
       [](PlanFields& f) { f.entries[0].kind = static_cast<EntryKind>(kEntryKinds); },
       [](PlanFields& f) { f.entries[0].rights = static_cast<Rights>(kRightsKinds); },

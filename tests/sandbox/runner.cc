@@ -82,6 +82,8 @@ bool take_flag(Options& options, const std::string& name) {
   if (name == "--no-groups") options.plan.limits.control_groups = false;
   if (name == "--no-groups") return true;
   if (name == "--ptrace") return options.plan.allow_ptrace = true;
+  if (name == "--no-guard") options.plan.guard = false;
+  if (name == "--no-guard") return true;
   return false;
 }
 

@@ -2,6 +2,7 @@
 // where it says nothing, the layer that the file oncelatch-exec.layer beside the program names (a launch of doctor has
 // no environment). ONCELATCH_GO_ON=1 starts the program although the self-test found it. Freestanding, like the rest of
 // that program.
+#include <linux/close_range.h>
 #include <linux/fcntl.h>
 #include <linux/mount.h>
 #include <linux/sched.h>
@@ -43,6 +44,16 @@ Outcome bind_old_proc(Context& context) {
   return {};
 }
 
+// The first process waits for the listener of one.
+Outcome no_filter(Context& context) {
+  if (context.listener_event < 0) return {};
+  constexpr unsigned kNone = 0x7ffffff0;  // closes nothing, but shares the table no longer
+  (void)sys::call(__NR_close_range, kNone, kNone, CLOSE_RANGE_UNSHARE);
+  const std::uint64_t none = kNoListener;
+  (void)sys::call(__NR_write, context.listener_event, &none, sizeof none);
+  return {};
+}
+
 constexpr Layer kLayers[] = {
     {"mount-namespace", Stage::pivot, stay_on_old_root, 0},
     {"pid-namespace", Stage::proc, bind_old_proc, CLONE_NEWPID},
@@ -50,7 +61,7 @@ constexpr Layer kLayers[] = {
     {"userns-limit", Stage::namespace_limits, nothing, 0},
     {"capabilities", Stage::capabilities, nothing, 0},
     {"landlock", Stage::landlock, nothing, 0},
-    {"seccomp", Stage::seccomp, nothing, 0},
+    {"seccomp", Stage::seccomp, no_filter, 0},
     {"init-not-dumpable", Stage::non_dumpable, nothing, 0},
 };
 
@@ -67,6 +78,7 @@ const char* variable(const Context& context, const char* name) {
 }
 
 char layer_of_file[64];
+bool broker_weakened = false;  // its process has forgotten the plan
 
 // While the program's own name can still be opened.
 void read_layer_of_file() {
@@ -97,6 +109,8 @@ bool replaced_by_test(Context& context, const Step& step, Outcome& outcome) {
   }
   if (step.stage == Stage::plan) return context.message != nullptr;  // received already, for the line below
   if (step.run == make_namespaces && receive_plan(context).error != 0) return false;
+  const char* name = variable(context, "ONCELATCH_WEAKEN");
+  broker_weakened = broker_weakened || (name != nullptr && std::strcmp(name, "broker") == 0);
   const Layer* layer = weakened(context);
   if (layer == nullptr || step.stage != layer->left_out) return false;
   if (step.run == plant_scope_target) return false;
@@ -107,6 +121,10 @@ bool replaced_by_test(Context& context, const Step& step, Outcome& outcome) {
 std::uint64_t without_namespaces_by_test(const Context& context) {
   const Layer* layer = weakened(context);
   return layer != nullptr ? layer->namespaces : 0;
+}
+
+bool leaves_all_to_kernel_by_test() {
+  return broker_weakened;
 }
 
 bool goes_on_by_test(const Context& context) {

@@ -107,9 +107,10 @@ TEST_P(Work, Python) {
 TEST_P(Work, Git) {
   if (!installed("/usr/bin/git")) SKIP_OR_FAIL("no git here");
   Lab lab(GetParam());
+  lab.make_repository();
   Seen seen =
       shell(lab,
-            "git init -q . && git config user.email a@b && git config user.name n && echo 1 > f && git add f && "
+            "echo 1 > f && git add f && "
             "git commit -q -m one && git log --format=%s && git status --short --untracked-files=no && git gc -q && "
             "git fsck");
   EXPECT_EQ(seen.out, "one\n") << seen.err;

@@ -1,0 +1,275 @@
+#include "sandbox/broker.h"
+
+#include <linux/openat2.h>
+#include <linux/un.h>
+
+#include "sandbox/broker_request.h"
+#include "sandbox/test_hook.h"
+
+namespace oncelatch::sandbox {
+
+namespace {
+
+constexpr unsigned long kSyncWakeUp = 1;                          // SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP, 6.6
+constexpr unsigned long kSetFlags = _IOW('!', 4, std::uint64_t);  // SECCOMP_IOCTL_NOTIF_SET_FLAGS
+
+}  // namespace
+
+// Of what is writable in the view: the host's trees are guarded; a private one is worked in only where it holds one of
+// those, since no rule of Landlock could let it be written without them.
+Outcome Broker::prepare(const WirePlan& plan) {
+  for (std::uint32_t i = 0; i < plan.entry_count; ++i) {
+    const Entry& entry = plan.entries[i];
+    if (!is_writable(entry) || makes_by_itself(plan, entry)) continue;
+    if (!rules_.add(entry.target.data, (entry.flags & kGuarded) != 0)) return failed(-E2BIG, "guarded directories");
+  }
+  return {};
+}
+
+Outcome Broker::listen(int listener) {
+  listener_ = listener;
+  if (long rc = sys::call(__NR_ioctl, listener, kSetFlags, kSyncWakeUp); rc < 0) return failed(rc, "SYNC_WAKE_UP");
+  sys::call(__NR_umask, 0);
+  return {};
+}
+
+bool Broker::is_valid(std::uint64_t id) const {
+  return sys::call(__NR_ioctl, listener_, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
+}
+
+bool Broker::serve() {
+  seccomp_notif notification{};
+  const long rc = sys::call(__NR_ioctl, listener_, SECCOMP_IOCTL_NOTIF_RECV, &notification);
+  if (rc < 0) return rc == -EINTR || rc == -ENOENT;  // ended meanwhile
+  const seccomp_data& data = notification.data;
+  const Request request{notification.id, Caller(static_cast<int>(notification.pid)), brokered_call(data.arch, data.nr),
+                        data.args};
+  const bool leaves_it = leaves_all_to_kernel_by_test();
+  const Answer answer = leaves_it                 ? Answer::by_kernel()
+                        : request.call == nullptr ? Answer::error(-EPERM)
+                                                  : act(request);
+  if (answer.kind != Answer::Kind::later) reply(notification.id, answer);
+  return true;
+}
+
+// A caller that ended gets no answer.
+void Broker::reply(std::uint64_t id, const Answer& answer) {
+  seccomp_notif_resp response{};
+  response.id = id;
+  if (answer.kind == Answer::Kind::kernel) response.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+  if (answer.kind == Answer::Kind::result) response.error = static_cast<std::int32_t>(answer.result);
+  if (answer.kind == Answer::Kind::descriptor) {
+    seccomp_notif_addfd add{};
+    add.id = id;
+    add.flags = SECCOMP_ADDFD_FLAG_SEND;
+    add.srcfd = static_cast<std::uint32_t>(answer.result);
+    add.newfd_flags = answer.flags;
+    const long rc = sys::call(__NR_ioctl, listener_, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
+    sys::close(static_cast<int>(answer.result));
+    if (rc >= 0 || rc == -ENOENT) return;
+    response.error = static_cast<std::int32_t>(rc);  // EMFILE
+  }
+  (void)sys::call(__NR_ioctl, listener_, SECCOMP_IOCTL_NOTIF_SEND, &response);
+}
+
+Broker::Answer Broker::act(const Request& request) {
+  const BrokeredCall& call = *request.call;
+  switch (call.deed) {
+    case Deed::open:
+      return open(request, request.number(call.flags), request.number(call.mode));
+    case Deed::create:
+      return open(request, O_CREAT | O_WRONLY | O_TRUNC, request.number(call.mode));
+    case Deed::truncate:
+      return truncate(request, static_cast<std::int64_t>(request.arguments[call.mode]));
+    case Deed::truncate_pair:
+      return truncate(request, static_cast<std::int64_t>((request.arguments[call.mode] & 0xffffffff) |
+                                                         (request.arguments[call.mode + 1] << 32)));
+    case Deed::directory:
+      return make(request, Making::directory);
+    case Deed::node:
+      return make(request, Making::file);
+    case Deed::symbolic_link:
+      return make(request, Making::other);
+    case Deed::hard_link:
+      return make_hard_link(request);
+    case Deed::rename:
+      return rename(request);
+    case Deed::bind:
+      return bind(request);
+  }
+  return Answer::error(-EPERM);
+}
+
+Broker::Answer Broker::truncate(const Request& request, std::int64_t length) {
+  if (length < 0) return Answer::error(-EINVAL);
+  Place place;
+  char text[kMostPathBytes];
+  long rc = request.place(request.call->directory, request.call->path, place, text);
+  Descriptor object;
+  if (rc == 0) rc = sandbox::open_object(request.caller, place, true, object);
+  FileStatus found{};
+  if (rc == 0) rc = inspect(object.number, found);
+  char name[kMostPathBytes];
+  if (rc == 0) rc = name_of(object.number, name);
+  if (rc < 0) return Answer::error(rc);
+  if (rules_.tree_of(name) == nullptr || !is_type(found, S_IFREG)) return Answer::by_kernel();  // EISDIR, EINVAL
+  if (rules_.forbids_changing(name) || !links_.knows_all(device_of(found), found.stx_ino, found.stx_nlink))
+    return Answer::error(-EACCES);
+  if (!is_valid(request.id)) return Answer::error(-ESRCH);
+  return Answer::error(sys::call(__NR_truncate, ObjectPath(object.number).c_str(), length));
+}
+
+// A directory, a node or a symbolic link.
+Broker::Answer Broker::make(const Request& request, Making making) {
+  const BrokeredCall& call = *request.call;
+  char target[kMostPathBytes];
+  if (making == Making::other)
+    if (long rc = request.text(call.other_path, target); rc < 0) return Answer::error(rc);
+  Place place;
+  char text[kMostPathBytes];
+  if (long rc = request.place(call.directory, call.path, place, text); rc < 0) return Answer::error(rc);
+  const PlaceName name(place);
+  if (name.error != 0) return Answer::error(name.error);
+  if (rules_.tree_of(name.text) == nullptr) return Answer::by_kernel();
+  const LastName last(place);
+  if (rules_.forbids_making(name.text, making)) {
+    constexpr int kPresent = 0;  // F_OK
+    const bool exists = sys::call(__NR_faccessat2, place.parent.number, place.name, kPresent, AT_SYMLINK_NOFOLLOW) == 0;
+    return Answer::error(exists ? -EEXIST : -EACCES);
+  }
+  if (!is_valid(request.id)) return Answer::error(-ESRCH);
+  if (making == Making::other) return Answer::error(sys::call(__NR_symlinkat, target, place.parent.number, last.text));
+  const Umask umask(request.caller.umask());
+  const unsigned mode = request.number(call.mode);
+  return Answer::error(making == Making::directory ? sys::call(__NR_mkdirat, place.parent.number, last.text, mode)
+                                                   : sys::call(__NR_mknodat, place.parent.number, last.text, mode, 0));
+}
+
+Broker::Answer Broker::make_hard_link(const Request& request) {
+  const BrokeredCall& call = *request.call;
+  const unsigned flags = request.number(call.flags);
+  if ((flags & ~static_cast<unsigned>(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH)) != 0) return Answer::error(-EINVAL);
+  char text[kMostPathBytes];
+  Descriptor object;
+  long rc = request.text(call.path, text);
+  if (rc == 0 && (flags & AT_EMPTY_PATH) != 0) {
+    rc = request.caller.open_descriptor(request.directory(call.directory), object);
+  } else if (rc >= 0) {
+    Place from;
+    rc = request.place(call.directory, call.path, from, text);
+    if (rc == 0) rc = sandbox::open_object(request.caller, from, (flags & AT_SYMLINK_FOLLOW) != 0, object);
+  }
+  Place to;
+  if (rc == 0) rc = request.place(call.other_directory, call.other_path, to, text);
+  if (rc < 0) return Answer::error(rc);
+  FileStatus found{};
+  char source[kMostPathBytes];
+  if (rc = inspect(object.number, found); rc == 0) rc = name_of(object.number, source);
+  if (rc < 0) return Answer::error(rc);
+  const PlaceName name(to);
+  if (name.error != 0) return Answer::error(name.error);
+  if (rules_.tree_of(name.text) == nullptr && rules_.tree_of(source) == nullptr) return Answer::by_kernel();
+  if (rules_.forbids_changing(source) || rules_.forbids_making(name.text, Making::other)) return Answer::error(-EACCES);
+  if (!is_valid(request.id)) return Answer::error(-ESRCH);
+  const LastName last(to);
+  rc = sys::call(__NR_linkat, AT_FDCWD, ObjectPath(object.number).c_str(), to.parent.number, last.text,
+                 AT_SYMLINK_FOLLOW);
+  if (rc == 0) links_.made(device_of(found), found.stx_ino, found.stx_nlink);
+  return Answer::error(rc);
+}
+
+Broker::Answer Broker::rename(const Request& request) {
+  const BrokeredCall& call = *request.call;
+  const unsigned flags = request.number(call.flags);
+  char text[kMostPathBytes];
+  Place from;
+  Place to;
+  long rc = request.place(call.directory, call.path, from, text);
+  if (rc == 0) rc = request.place(call.other_directory, call.other_path, to, text);
+  if (rc < 0) return Answer::error(rc);
+  const PlaceName source(from);
+  const PlaceName target(to);
+  if (source.error != 0 || target.error != 0) return Answer::error(source.error != 0 ? source.error : target.error);
+  if (rules_.tree_of(source.text) == nullptr && rules_.tree_of(target.text) == nullptr) return Answer::by_kernel();
+  FileStatus found{};
+  rc = sys::call(__NR_statx, from.parent.number, from.name, AT_SYMLINK_NOFOLLOW, STATX_TYPE, &found);
+  if (rc < 0) return Answer::error(rc);
+  const Making making = is_type(found, S_IFREG) ? Making::file : Making::other;
+  bool forbidden = rules_.forbids_changing(source.text) || rules_.forbids_making(target.text, making);
+  if ((flags & RENAME_EXCHANGE) != 0)
+    forbidden = forbidden || rules_.forbids_changing(target.text) || rules_.forbids_making(source.text, Making::other);
+  if (forbidden) return Answer::error(-EACCES);
+  if (!is_valid(request.id)) return Answer::error(-ESRCH);
+  const LastName old_name(from);
+  const LastName new_name(to);
+  return Answer::error(
+      sys::call(__NR_renameat2, from.parent.number, old_name.text, to.parent.number, new_name.text, flags));
+}
+
+// Whether nobody but us can change where it leads: no link, no way back, and only directories of our trees.
+bool Broker::is_steady(const Descriptor& base, const char* path) const {
+  char start[kMostPathBytes];
+  const char* from = path;
+  if (path[0] != '/') {
+    if (name_of(base.number, start) < 0) return false;
+    from = start;
+  }
+  if (rules_.tree_of(from) == nullptr || std::strstr(path, "..") != nullptr) return false;
+  char parent[sizeof(sockaddr_un)];
+  const char* last = std::strrchr(path, '/');
+  const std::size_t size = last == nullptr ? 0 : static_cast<std::size_t>(last - path);
+  std::memcpy(parent, path, size);
+  std::memcpy(parent + size, size == 0 ? "." : "", size == 0 ? 2 : 1);
+  open_how how{};
+  how.flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
+  how.resolve = RESOLVE_NO_SYMLINKS;
+  Descriptor reached;
+  return reached.keep(sys::call(__NR_openat2, base.number, parent, &how, sizeof how)) == 0;
+}
+
+// A socket with a name. Others, and those without one, the kernel binds: it makes no name in our trees.
+Broker::Answer Broker::bind(const Request& request) {
+  constexpr unsigned kFamilySize = 2;
+  constexpr int kUnix = 1;
+  sockaddr_un address{};
+  const unsigned size = request.number(request.call->mode);
+  if (size <= kFamilySize || size > sizeof address) return Answer::by_kernel();
+  if (long rc = request.caller.read_bytes(request.arguments[request.call->path], &address, size); rc < 0)
+    return Answer::error(rc);
+  if (address.sun_family != kUnix || address.sun_path[0] == 0) return Answer::by_kernel();
+  char path[sizeof address.sun_path + 1] = {};
+  std::memcpy(path, address.sun_path, size - kFamilySize);
+  Descriptor base;
+  long rc = request.caller.base(AT_FDCWD, path, base);
+  Place place;
+  if (rc == 0) rc = find_place(request.caller, base.number, path, place);
+  if (rc < 0) return Answer::error(rc);
+  const PlaceName name(place);
+  if (name.error != 0) return Answer::error(name.error);
+  if (rules_.tree_of(name.text) == nullptr) return Answer::by_kernel();
+  if (rules_.forbids_making(name.text, Making::file)) return Answer::error(-EACCES);
+  const bool steady = is_steady(base, path);
+  Descriptor socket;
+  const long process = request.caller.process();
+  Descriptor pidfd;
+  rc = process < 0 ? process : pidfd.keep(sys::call(__NR_pidfd_open, process, 0));
+  if (rc == 0)
+    rc = socket.keep(sys::call(__NR_pidfd_getfd, pidfd.number, request.directory(request.call->directory), 0));
+  if (rc < 0) return Answer::error(rc);
+  if (!is_valid(request.id)) return Answer::error(-ESRCH);
+  const Umask umask(request.caller.umask());
+  // The name that the caller gave is the one that its peers are told, if it can't lead elsewhere meanwhile.
+  if (!steady) {
+    std::memset(address.sun_path, 0, sizeof address.sun_path);
+    const std::size_t length = std::strlen(place.name);
+    if (length >= sizeof address.sun_path) return Answer::error(-ENAMETOOLONG);
+    std::memcpy(address.sun_path, place.name, length);
+  }
+  rc = sys::call(__NR_fchdir, steady ? base.number : place.parent.number);
+  if (rc < 0) return Answer::error(rc);
+  rc = sys::call(__NR_bind, socket.number, &address, size);
+  (void)sys::call(__NR_chdir, "/");
+  return Answer::error(rc);
+}
+
+}  // namespace oncelatch::sandbox

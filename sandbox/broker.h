@@ -1,0 +1,79 @@
+// The workspace guard's broker: makes, opens for writing and renames on behalf of the processes inside, where the
+// kernel lets them do neither, and refuses names that the host would follow or run later. It is the first process
+// inside: the same root, mounts and user, a Landlock domain that still has the rights, and no way to outlive it.
+//
+//   Broker broker;
+//   if (Outcome outcome = broker.prepare(plan); outcome.error != 0) …   // while the plan is there
+//   if (Outcome outcome = broker.listen(listener); outcome.error != 0) …
+//   poll(listener, POLLIN, broker.next_look()); broker.serve();
+//
+// Ownership: the listener. Threads: one. Failure: Outcome of listen(); each call gets its own errno. After fork: safe;
+// freestanding. Source: seccomp_unotify(2).
+#pragma once
+
+#include <linux/seccomp.h>
+
+#include "sandbox/broker_calls.h"
+#include "sandbox/broker_place.h"
+#include "sandbox/guard_rules.h"
+#include "sandbox/hard_links.h"
+
+namespace oncelatch::sandbox {
+
+class Broker {
+ public:
+  // Takes over which trees it works in.
+  Outcome prepare(const WirePlan& plan);
+  Outcome listen(int listener);
+  void move_to(int listener) { listener_ = listener; }
+  // One call that waits. False: nobody can call any more.
+  bool serve();
+  // Opens that wait for the other end of a pipe.
+  [[nodiscard]] long next_look() const { return waiting_ == 0 ? 0 : next_; }  // on the clock of milliseconds_now()
+  void look_again();
+
+ private:
+  // What the caller gets: a result, or one of the others.
+  struct Answer {
+    enum class Kind : std::uint8_t { result, descriptor, kernel, later } kind = Kind::result;
+    long result = 0;     // 0 or -errno; of a descriptor: its number here, closed after it was handed over
+    unsigned flags = 0;  // of the new descriptor: O_CLOEXEC
+    static Answer error(long negative) { return {Kind::result, negative, 0}; }
+    static Answer by_kernel() { return {Kind::kernel, 0, 0}; }
+  };
+  struct Request;
+  struct Opening;
+  struct WaitingOpen {
+    std::uint64_t id = 0;
+    int pipe = -1;  // O_PATH
+    unsigned flags = 0;
+  };
+
+  Answer act(const Request& request);
+  Answer open(const Request& request, unsigned flags, unsigned mode);
+  bool open_step(Opening& opening, Answer& answer);
+  bool open_new(Opening& opening, Answer& answer);
+  bool open_existing(Opening& opening, Answer& answer);
+  Answer open_object(Opening& opening, const Descriptor& object, const FileStatus& found);
+  Answer open_file(Opening& opening, const Descriptor& object, const FileStatus& found);
+  Answer open_pipe(const Request& request, const Descriptor& object, unsigned flags);
+  Answer open_temporary(const Request& request, unsigned flags, unsigned mode);
+  Answer truncate(const Request& request, std::int64_t length);
+  Answer make(const Request& request, Making making);
+  Answer make_hard_link(const Request& request);
+  Answer rename(const Request& request);
+  Answer bind(const Request& request);
+  void reply(std::uint64_t id, const Answer& answer);
+  [[nodiscard]] bool is_valid(std::uint64_t id) const;
+  [[nodiscard]] bool is_steady(const Descriptor& base, const char* path) const;
+
+  static constexpr unsigned kMostWaiting = 32;
+  GuardRules rules_;
+  HardLinks links_;
+  int listener_ = -1;
+  WaitingOpen waiting_opens_[kMostWaiting];
+  unsigned waiting_ = 0;
+  long next_ = 0;
+};
+
+}  // namespace oncelatch::sandbox

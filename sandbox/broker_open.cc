@@ -1,0 +1,201 @@
+// open(2) on behalf: looked up until a regular file stands there or one can be made. What isn't in a tree of ours, and
+// what no rule is about, the kernel does itself: by the callers' own domain nothing in those trees can be made or
+// written.
+#include <linux/openat2.h>
+
+#include "sandbox/broker_request.h"
+#include "sandbox/limit_watch.h"
+
+namespace oncelatch::sandbox {
+
+namespace {
+
+constexpr unsigned kTemporary = 020000000 | O_DIRECTORY;  // O_TMPFILE
+constexpr unsigned kOnCreation = O_CREAT | O_EXCL | O_NOFOLLOW;
+constexpr long kLookPause = 2;   // milliseconds
+constexpr int kMostRounds = 64;  // somebody removes what we find
+
+bool writes(unsigned flags) {
+  return (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC) != 0;
+}
+
+long reopen(int object, unsigned flags) {
+  return sys::call(__NR_openat, AT_FDCWD, ObjectPath(object).c_str(), (flags & ~kOnCreation) | O_CLOEXEC);
+}
+
+// -ENXIO where the caller would wait for the other end of a pipe.
+long open_without_waiting(int pipe, unsigned flags) {
+  const long fd = reopen(pipe, flags | O_NONBLOCK);
+  if (fd >= 0) (void)sys::call(__NR_fcntl, fd, F_SETFL, flags & ~kOnCreation);
+  return fd;
+}
+
+}  // namespace
+
+struct Broker::Opening {
+  const Request& request;
+  unsigned flags;
+  unsigned mode;
+  Place place;
+  int links = 0;
+  int rounds = 0;
+};
+
+Broker::Answer Broker::open(const Request& request, unsigned flags, unsigned mode) {
+  if ((flags & O_PATH) != 0) return Answer::by_kernel();
+  if ((flags & kTemporary) == kTemporary) return open_temporary(request, flags, mode);
+  Opening opening{request, flags, mode, {}};
+  char text[kMostPathBytes];
+  if (long rc = request.place(request.call->directory, request.call->path, opening.place, text); rc < 0)
+    return Answer::error(rc);
+  Answer answer;
+  while (!open_step(opening, answer)) {
+    if (++opening.rounds > kMostRounds) return Answer::error(-EAGAIN);
+  }
+  return answer;
+}
+
+// True: answered.
+bool Broker::open_step(Opening& opening, Answer& answer) {
+  const Place& place = opening.place;
+  const bool creates = (opening.flags & O_CREAT) != 0;
+  if (creates && place.slash) {
+    answer = Answer::error(-EISDIR);
+    return true;
+  }
+  const bool is_name = std::strcmp(place.name, ".") != 0 && std::strcmp(place.name, "..") != 0;
+  if (creates && is_name && open_new(opening, answer)) return true;
+  return open_existing(opening, answer);
+}
+
+// False: there is something already, or it isn't for us to make it.
+bool Broker::open_new(Opening& opening, Answer& answer) {
+  const PlaceName name(opening.place);
+  if (name.error != 0) {
+    answer = Answer::error(name.error);
+    return true;
+  }
+  if (rules_.tree_of(name.text) == nullptr) return false;
+  long rc = -EEXIST;
+  if (!is_valid(opening.request.id)) rc = -ESRCH;
+  if (rules_.forbids_making(name.text, Making::file)) {
+    constexpr int kPresent = 0;  // F_OK, of the link itself
+    const long found =
+        sys::call(__NR_faccessat2, opening.place.parent.number, opening.place.name, kPresent, AT_SYMLINK_NOFOLLOW);
+    if (found == -ENOENT) rc = -EACCES;
+  } else if (rc == -EEXIST) {
+    const Umask umask(opening.request.caller.umask());
+    rc = sys::call(__NR_openat, opening.place.parent.number, opening.place.name,
+                   opening.flags | kOnCreation | O_CLOEXEC, opening.mode);
+  }
+  if (rc == -EEXIST && (opening.flags & O_EXCL) == 0) return false;
+  answer = rc < 0 ? Answer::error(rc) : Answer{Answer::Kind::descriptor, rc, opening.flags & O_CLOEXEC};
+  return true;
+}
+
+bool Broker::open_existing(Opening& opening, Answer& answer) {
+  Place& place = opening.place;
+  Descriptor object;
+  long rc = object.keep(sys::call(__NR_openat, place.parent.number, place.name, O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  FileStatus found{};
+  if (rc == 0) rc = inspect(object.number, found);
+  if (rc == 0 && is_type(found, S_IFLNK) && (place.slash || (opening.flags & O_NOFOLLOW) == 0)) {
+    if (++opening.links > kMostLinks) rc = -ELOOP;
+    if (rc == 0 && is_magic_link(place.parent.number, found.stx_mode)) {
+      rc = object.keep(sys::call(__NR_openat, place.parent.number, place.name, O_PATH | O_CLOEXEC));
+      if (rc == 0) rc = inspect(object.number, found);
+    } else if (rc == 0) {
+      char text[kMostPathBytes];
+      rc = read_link(place, text);
+      Descriptor base;
+      if (rc >= 0 && text[0] == '/')
+        rc = base.keep(sys::call(__NR_openat, AT_FDCWD, "/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+      else if (rc >= 0)
+        base.take(place.parent);
+      if (rc >= 0) rc = find_place(opening.request.caller, base.number, text, place);
+      if (rc >= 0) return false;
+    }
+  }
+  if (rc == -ENOENT && (opening.flags & O_CREAT) != 0) {
+    const PlaceName name(place);
+    if (name.error == 0 && rules_.tree_of(name.text) == nullptr) {
+      answer = Answer::by_kernel();
+      return true;
+    }
+    if (name.error == 0) return false;  // removed since
+  }
+  answer = rc < 0 ? Answer::error(rc) : open_object(opening, object, found);
+  return true;
+}
+
+Broker::Answer Broker::open_object(Opening& opening, const Descriptor& object, const FileStatus& found) {
+  if (is_type(found, S_IFDIR) || is_type(found, S_IFLNK)) return Answer::by_kernel();  // EISDIR, ELOOP
+  if (opening.place.slash) return Answer::error(-ENOTDIR);
+  char name[kMostPathBytes];
+  if (long rc = name_of(object.number, name); rc < 0) return Answer::error(rc);
+  if (rules_.tree_of(name) == nullptr) return Answer::by_kernel();
+  if (is_type(found, S_IFREG)) return open_file(opening, object, found);
+  if (is_type(found, S_IFIFO)) return open_pipe(opening.request, object, opening.flags);
+  return Answer::error(is_type(found, S_IFSOCK) ? -ENXIO : -EACCES);
+}
+
+Broker::Answer Broker::open_file(Opening& opening, const Descriptor& object, const FileStatus& found) {
+  char name[kMostPathBytes];
+  if (long rc = name_of(object.number, name); rc < 0) return Answer::error(rc);
+  if (writes(opening.flags) &&
+      (rules_.forbids_changing(name) || !links_.knows_all(device_of(found), found.stx_ino, found.stx_nlink)))
+    return Answer::error(-EACCES);
+  if (!is_valid(opening.request.id)) return Answer::error(-ESRCH);
+  const long fd = reopen(object.number, opening.flags);
+  return fd < 0 ? Answer::error(fd) : Answer{Answer::Kind::descriptor, fd, opening.flags & O_CLOEXEC};
+}
+
+// Never waits itself: an open that would is tried again until its other end is there.
+Broker::Answer Broker::open_pipe(const Request& request, const Descriptor& object, unsigned flags) {
+  const long fd = open_without_waiting(object.number, flags);
+  if (fd == -ENXIO && (flags & O_NONBLOCK) == 0) {
+    if (waiting_ == kMostWaiting) return Answer::error(-EAGAIN);
+    const long again = sys::call(__NR_fcntl, object.number, F_DUPFD_CLOEXEC, 0);
+    if (again < 0) return Answer::error(again);
+    waiting_opens_[waiting_++] = {request.id, static_cast<int>(again), flags};
+    next_ = milliseconds_now() + kLookPause;
+    return {Answer::Kind::later, 0, 0};
+  }
+  return fd < 0 ? Answer::error(fd) : Answer{Answer::Kind::descriptor, fd, flags & O_CLOEXEC};
+}
+
+void Broker::look_again() {
+  if (waiting_ == 0 || milliseconds_now() < next_) return;
+  unsigned kept = 0;
+  for (unsigned i = 0; i < waiting_; ++i) {
+    const WaitingOpen one = waiting_opens_[i];
+    const long fd = is_valid(one.id) ? open_without_waiting(one.pipe, one.flags) : -ESRCH;
+    if (fd == -ENXIO) {
+      waiting_opens_[kept++] = one;
+      continue;
+    }
+    reply(one.id, fd < 0 ? Answer::error(fd) : Answer{Answer::Kind::descriptor, fd, one.flags & O_CLOEXEC});
+    sys::close(one.pipe);
+  }
+  waiting_ = kept;
+  next_ = milliseconds_now() + kLookPause;
+}
+
+// A file without a name: harmless until it is linked.
+Broker::Answer Broker::open_temporary(const Request& request, unsigned flags, unsigned mode) {
+  Place place;
+  char text[kMostPathBytes];
+  long rc = request.place(request.call->directory, request.call->path, place, text);
+  Descriptor directory;
+  if (rc == 0) rc = sandbox::open_object(request.caller, place, true, directory);
+  char name[kMostPathBytes];
+  if (rc == 0) rc = name_of(directory.number, name);
+  if (rc < 0) return Answer::error(rc);
+  if (rules_.tree_of(name) == nullptr) return Answer::by_kernel();
+  if (!is_valid(request.id)) return Answer::error(-ESRCH);
+  const Umask umask(request.caller.umask());
+  const long fd = sys::call(__NR_openat, directory.number, ".", flags | O_CLOEXEC, mode);
+  return fd < 0 ? Answer::error(fd) : Answer{Answer::Kind::descriptor, fd, flags & O_CLOEXEC};
+}
+
+}  // namespace oncelatch::sandbox

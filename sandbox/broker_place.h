@@ -1,0 +1,88 @@
+// Where a caller's path leads, found by the broker: relative to the caller's own directory and descriptors, inside the
+// root that both share. The last component isn't followed: what stands there is the call's to decide.
+//
+//   Caller caller(notification.pid);
+//   char text[kMostPathBytes];
+//   if (long rc = caller.read_text(address, text); rc < 0) return rc;
+//   Descriptor base; Place place;
+//   if (long rc = caller.base(directory, text, base); rc < 0) return rc;
+//   if (long rc = find_place(caller, base.number, text, place); rc < 0) return rc;
+//   openat(place.parent.number, place.name, …);
+//
+// A path that passes through /proc is walked here, component by component: /proc/self is the caller's, not ours.
+// Ownership: a Descriptor closes itself. Threads: one. Failure: -errno, as the kernel would answer the caller. After
+// fork: safe; freestanding. Source: path_resolution(7), proc(5).
+#pragma once
+
+#include <sys/stat.h>
+
+#include "sandbox/context.h"
+
+namespace oncelatch::sandbox {
+
+inline constexpr unsigned kMostPathBytes = 4096;  // PATH_MAX, with the NUL
+inline constexpr int kMostLinks = 40;             // MAXSYMLINKS
+
+using FileStatus = struct statx;
+
+struct Descriptor {
+  int number = -1;
+  Descriptor() = default;
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() { reset(-1); }
+  void reset(int other) {
+    if (number >= 0) sys::close(number);
+    number = other;
+  }
+  void take(Descriptor& other) {
+    reset(other.number);
+    other.number = -1;
+  }
+  // A result of a system call: kept, or the error.
+  long keep(long result) {
+    reset(result < 0 ? -1 : static_cast<int>(result));
+    return result < 0 ? result : 0;
+  }
+};
+
+// The thread that made the call, in the broker's pid namespace.
+class Caller {
+ public:
+  explicit Caller(int thread) : thread_(thread) {}
+  // A NUL-terminated text of its memory, at most kMostPathBytes: its length, -EFAULT or -ENAMETOOLONG.
+  long read_text(std::uint64_t address, char* into) const;
+  long read_bytes(std::uint64_t address, void* into, unsigned size) const;
+  // The directory that `path` is relative to: O_PATH.
+  long base(int directory, const char* path, Descriptor& into) const;
+  long open_descriptor(int number, Descriptor& into) const;  // O_PATH of what it has open
+  [[nodiscard]] int thread() const { return thread_; }
+  [[nodiscard]] long process() const;  // -errno
+  [[nodiscard]] long umask() const;
+
+ private:
+  [[nodiscard]] long status_field(const char* name, unsigned radix) const;
+  int thread_;
+};
+
+struct Place {
+  Descriptor parent;  // O_PATH
+  char name[256];     // the last component; "." for a path without one
+  bool slash;         // stood behind it
+};
+
+// `path` isn't empty. The parent exists, the last component needn't.
+long find_place(const Caller& caller, int base, const char* path, Place& place);
+
+// O_PATH of what a place names, its last link followed only with `follow`; -ENOENT and the like.
+long open_object(const Caller& caller, Place& place, bool follow, Descriptor& into);
+
+// True for a symbolic link that leads to an object of a process and not to a name.
+bool is_magic_link(int directory, unsigned mode);
+// The text of a link at a place, NUL-terminated, in kMostPathBytes; with the place's slash behind it.
+long read_link(const Place& place, char* into);
+
+// Its name in the view, in kMostPathBytes: "/work/repository/src".
+long name_of(int descriptor, char* into);
+
+}  // namespace oncelatch::sandbox

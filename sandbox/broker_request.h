@@ -1,0 +1,98 @@
+// A call that waits at the broker, and what its parts are turned into. Only for the broker's own files.
+//
+//   Place place;
+//   char text[kMostPathBytes];
+//   if (long rc = request.place(call.directory, call.path, place, text); rc < 0) return Answer::error(rc);
+//   const PlaceName name(place);   // "/work/repository/src/file"
+//
+// Ownership: borrows the notification. Threads: one. Failure: -errno for the caller. After fork: safe; freestanding.
+#pragma once
+
+#include <linux/fcntl.h>
+#include <linux/fs.h>
+
+#include <cstring>
+
+#include "sandbox/broker.h"
+#include "sandbox/small_text.h"
+
+namespace oncelatch::sandbox {
+
+inline bool is_type(const FileStatus& found, unsigned type) {
+  return (found.stx_mode & S_IFMT) == type;
+}
+
+inline std::uint64_t device_of(const FileStatus& found) {
+  return std::uint64_t{found.stx_dev_major} << 32 | found.stx_dev_minor;
+}
+
+inline long inspect(int descriptor, FileStatus& found) {
+  constexpr unsigned kWanted = STATX_TYPE | STATX_INO | STATX_NLINK | STATX_MODE;
+  return sys::call(__NR_statx, descriptor, "", AT_EMPTY_PATH, kWanted, &found);
+}
+
+// "/proc/self/fd/N": the object itself, whatever its name is now.
+struct ObjectPath {
+  SmallText text;
+  explicit ObjectPath(int object) { text.text("/proc/self/fd/").number(static_cast<std::uint64_t>(object)); }
+  [[nodiscard]] const char* c_str() const { return text.c_str(); }
+};
+
+// The mask of a call made on behalf; ours is 0 between them.
+class Umask {
+ public:
+  explicit Umask(long mask) { sys::call(__NR_umask, mask < 0 ? 077 : mask); }
+  Umask(const Umask&) = delete;
+  Umask& operator=(const Umask&) = delete;
+  ~Umask() { sys::call(__NR_umask, 0); }
+};
+
+// The last component as the kernel is told it, with the slash that stood behind it.
+struct LastName {
+  char text[258];
+  explicit LastName(const Place& place) {
+    const std::size_t size = std::strlen(place.name);
+    std::memcpy(text, place.name, size + 1);
+    if (place.slash) std::memcpy(text + size, "/", 2);
+  }
+};
+
+// Its path in the view.
+struct PlaceName {
+  char text[kMostPathBytes + 258];
+  long error = 0;
+  explicit PlaceName(const Place& place) {
+    const long size = name_of(place.parent.number, text);
+    if (size < 0) {
+      error = size;
+      text[0] = 0;
+      return;
+    }
+    std::size_t end = static_cast<std::size_t>(size);
+    if (end == 1) end = 0;  // "/"
+    text[end] = '/';
+    std::memcpy(text + end + 1, place.name, std::strlen(place.name) + 1);
+  }
+};
+
+struct Broker::Request {
+  std::uint64_t id;
+  Caller caller;
+  const BrokeredCall* call;
+  const __u64* arguments;
+
+  [[nodiscard]] unsigned number(int index) const { return index < 0 ? 0 : static_cast<unsigned>(arguments[index]); }
+  [[nodiscard]] int directory(int index) const { return index < 0 ? AT_FDCWD : static_cast<int>(arguments[index]); }
+  long text(int index, char* into) const { return caller.read_text(arguments[index], into); }
+  // Where one of its two paths leads. The text stays in `into`.
+  long place(int directory_index, int path_index, Place& place, char* into) const {
+    const long size = text(path_index, into);
+    if (size < 0) return size;
+    if (size == 0) return -ENOENT;
+    Descriptor base;
+    if (long rc = caller.base(directory(directory_index), into, base); rc < 0) return rc;
+    return find_place(caller, base.number, into, place);
+  }
+};
+
+}  // namespace oncelatch::sandbox

@@ -1,0 +1,136 @@
+#include "sandbox/guard_rules.h"
+
+#include <linux/fcntl.h>
+
+#include <cstring>
+
+#include "sandbox/guarded_names.h"
+#include "sandbox/syscall.h"
+
+namespace oncelatch::sandbox {
+
+namespace {
+
+constexpr unsigned kMostPathBytes = 4096;
+
+// A path that grows at its end.
+class LongPath {
+ public:
+  // Without its last `less` bytes, `name` behind it.
+  LongPath(const char* path, std::size_t size, const char* name) {
+    const std::size_t more = std::strlen(name);
+    if (size + more + 2 > sizeof text_) return;
+    std::memcpy(text_, path, size);
+    text_[size] = '/';
+    std::memcpy(text_ + size + 1, name, more + 1);
+    fits_ = true;
+  }
+  [[nodiscard]] bool exists() const {
+    constexpr int kPresent = 0;  // F_OK
+    return fits_ && sys::call(__NR_faccessat, AT_FDCWD, text_, kPresent) == 0;
+  }
+
+ private:
+  char text_[kMostPathBytes + 256];
+  bool fits_ = false;
+};
+
+const char* component_end(const char* at) {
+  while (*at != 0 && *at != '/') ++at;
+  return at;
+}
+
+const char* last_component(const char* path) {
+  const char* slash = std::strrchr(path, '/');
+  return slash == nullptr ? path : slash + 1;
+}
+
+struct Directory {
+  const char* path;
+  std::size_t size;
+  [[nodiscard]] bool holds(const char* name) const { return LongPath(path, size, name).exists(); }
+  // As git's is_git_directory(): with commondir, objects and refs are elsewhere.
+  [[nodiscard]] bool is_repository() const {
+    return holds("HEAD") && ((holds("objects") && holds("refs")) || holds("commondir"));
+  }
+};
+
+bool is_inside_git_directory(const char* relative) {
+  for (const char* at = relative;; ++at) {
+    const char* end = component_end(at);
+    if (*end == 0) return false;
+    if (is_git_directory_name(at)) return true;
+    at = end;
+  }
+}
+
+// The last piece that makes its directory a repository, anywhere but in a git directory.
+bool completes_repository(const char* path, const char* relative) {
+  const char* name = last_component(path);
+  const Directory parent{path, static_cast<std::size_t>(name - path - 1)};
+  const RepositoryPart part = repository_part(name);
+  if (part == RepositoryPart::none || is_inside_git_directory(relative) || parent.holds(name)) return false;
+  const bool head = part == RepositoryPart::head || parent.holds("HEAD");
+  const bool objects = part == RepositoryPart::objects || parent.holds("objects");
+  const bool refs = part == RepositoryPart::refs || parent.holds("refs");
+  const bool elsewhere = part == RepositoryPart::common_directory || parent.holds("commondir");
+  return head && ((objects && refs) || elsewhere);
+}
+
+// What git would follow or run, in a directory that is a repository by itself.
+bool governs_repository(const char* path, const char* relative) {
+  for (const char* at = relative;; ++at) {
+    if (is_refused_in_git_directory(at) && Directory{path, static_cast<std::size_t>(at - path - 1)}.is_repository())
+      return true;
+    at = component_end(at);
+    if (*at == 0) return false;
+  }
+}
+
+bool is_refused(const GuardedName* row) {
+  return row != nullptr && row->guard == Guard::refused;
+}
+
+}  // namespace
+
+bool GuardRules::add(const char* path, bool guarded) {
+  const std::size_t size = std::strlen(path);
+  if (count_ == kMostTrees || used_ + size + 1 > sizeof text_) return false;
+  char* copy = text_ + used_;
+  std::memcpy(copy, path, size + 1);
+  used_ += static_cast<unsigned>(size) + 1;
+  trees_[count_++] = {copy, static_cast<unsigned>(size), guarded};
+  return true;
+}
+
+const GuardRules::Tree* GuardRules::tree_of(const char* path) const {
+  const Tree* deepest = nullptr;
+  for (unsigned i = 0; i < count_; ++i) {
+    const Tree& tree = trees_[i];
+    if (std::strncmp(path, tree.path, tree.size) != 0 || (path[tree.size] != 0 && path[tree.size] != '/')) continue;
+    if (deepest == nullptr || tree.size > deepest->size) deepest = &tree;
+  }
+  return deepest;
+}
+
+// Behind the tree's name and a slash; null where names are free, and for the tree itself.
+const char* GuardRules::guarded_part(const char* path) const {
+  const Tree* tree = tree_of(path);
+  if (tree == nullptr || !tree->guarded || path[tree->size] == 0) return nullptr;
+  return path + tree->size + 1;
+}
+
+bool GuardRules::forbids_making(const char* path, Making making) const {
+  const char* part = guarded_part(path);
+  if (part == nullptr) return false;
+  if (is_refused(guarded_name(part))) return true;
+  if (making == Making::other && is_refused(guarded_name_below(part))) return true;
+  return completes_repository(path, part) || governs_repository(path, part);
+}
+
+bool GuardRules::forbids_changing(const char* path) const {
+  const char* part = guarded_part(path);
+  return part != nullptr && (is_refused(guarded_name(part)) || governs_repository(path, part));
+}
+
+}  // namespace oncelatch::sandbox

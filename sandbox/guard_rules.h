@@ -1,0 +1,46 @@
+// What the workspace guard lets be made and changed: the decision about one name, apart from how it is done
+// (sandbox/broker.h). Names are rows of sandbox/guarded_names.h; what makes a directory a repository is looked up.
+//
+//   GuardRules rules;
+//   if (!rules.add("/work/repository", true)) return too_many();
+//   if (rules.tree_of("/work/repository/src") == nullptr) …          // the caller's own: private directories
+//   if (rules.forbids_making("/work/repository/.git/hooks/x", Making::file)) return -EACCES;
+//
+// Paths are real ones, absolute and clean. Ownership: copies those of the trees. Threads: one. Failure: false where
+// there is no room; a path that is too long to be looked up is forbidden. After fork: safe; freestanding.
+#pragma once
+
+#include <cstdint>
+
+namespace oncelatch::sandbox {
+
+enum class Making : std::uint8_t {
+  file,       // also a pipe or a socket
+  directory,  // an empty one
+  other       // a link, or a directory that holds something: what lies below gets a new name, too
+};
+
+class GuardRules {
+ public:
+  struct Tree {
+    const char* path;
+    unsigned size;
+    bool guarded;  // false: every name is free, but the kernel can't tell it from a tree that lies below
+  };
+  bool add(const char* path, bool guarded);
+  // The deepest that holds the path, or null.
+  [[nodiscard]] const Tree* tree_of(const char* path) const;
+  [[nodiscard]] bool forbids_making(const char* path, Making making) const;
+  // Writing to what exists, moving it, or giving it another name.
+  [[nodiscard]] bool forbids_changing(const char* path) const;
+
+ private:
+  [[nodiscard]] const char* guarded_part(const char* path) const;
+  static constexpr unsigned kMostTrees = 64;
+  Tree trees_[kMostTrees] = {};
+  unsigned count_ = 0;
+  char text_[32 * 1024] = {};
+  unsigned used_ = 0;
+};
+
+}  // namespace oncelatch::sandbox
