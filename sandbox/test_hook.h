@@ -13,7 +13,7 @@ namespace oncelatch::sandbox {
 #ifdef ONCELATCH_TEST_WEAKENED
 bool replaced_by_test(Context& context, const Step& step, Outcome& outcome);
 std::uint64_t without_namespaces_by_test(const Context& context);  // clone flags to leave out
-bool leaves_all_to_kernel_by_test();                                // the broker, whatever it is asked
+bool leaves_all_to_kernel_by_test();                               // the broker, whatever it is asked
 bool goes_on_by_test(const Context& context);                      // although the self-test found something
 #else
 constexpr bool replaced_by_test(const Context&, const Step&, const Outcome&) {
