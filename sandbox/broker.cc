@@ -1,6 +1,8 @@
 #include "sandbox/broker.h"
 
+#include <asm/poll.h>
 #include <linux/openat2.h>
+#include <linux/time_types.h>
 #include <linux/un.h>
 
 #include "sandbox/broker_request.h"
@@ -17,7 +19,8 @@ constexpr unsigned long kSetFlags = _IOW('!', 4, std::uint64_t);  // SECCOMP_IOC
 
 // Of what is writable in the view: the host's trees are guarded; a private one is worked in only where it holds one of
 // those, since no rule of Landlock could let it be written without them.
-Outcome Broker::prepare(const WirePlan& plan) {
+Outcome Broker::prepare(const WirePlan& plan, unsigned umask) {
+  first_umask_ = umask;
   for (std::uint32_t i = 0; i < plan.entry_count; ++i) {
     const Entry& entry = plan.entries[i];
     if (!is_writable(entry) || makes_by_itself(plan, entry)) continue;
@@ -29,8 +32,36 @@ Outcome Broker::prepare(const WirePlan& plan) {
 Outcome Broker::listen(int listener) {
   listener_ = listener;
   if (long rc = sys::call(__NR_ioctl, listener, kSetFlags, kSyncWakeUp); rc < 0) return failed(rc, "SYNC_WAKE_UP");
-  sys::call(__NR_umask, 0);
   return {};
+}
+
+// For the next call on behalf. As long as nobody has changed it, everybody has that of the program's start; to ask the
+// kernel costs as much as the rest of the call.
+void Broker::take_umask(const Request& request) {
+  const long mask = umask_varies_ ? request.caller.umask() : static_cast<long>(first_umask_);
+  const long wanted = mask < 0 ? 0777 : mask;
+  if (wanted != umask_) sys::call(__NR_umask, wanted);
+  umask_ = wanted;
+}
+
+void Broker::work() {
+  while (serve()) {
+    if (waiting_ == 0) continue;
+    // Until somebody calls: what waits for the other end of a pipe is tried again.
+    pollfd calls{listener_, POLLIN, 0};
+    __kernel_timespec pause{0, kLookPause * 1000000};
+    for (calls.revents = 0; waiting_ != 0 && calls.revents == 0;) {
+      (void)sys::call(__NR_ppoll, &calls, 1, &pause, nullptr, 0);
+      look_again();
+    }
+  }
+}
+
+// Somebody has the filter still.
+bool Broker::has_callers() const {
+  pollfd listener{listener_, POLLIN, 0};
+  __kernel_timespec now{};
+  return sys::call(__NR_ppoll, &listener, 1, &now, nullptr, 0) >= 0 && (listener.revents & POLLHUP) == 0;
 }
 
 bool Broker::is_valid(std::uint64_t id) const {
@@ -40,7 +71,7 @@ bool Broker::is_valid(std::uint64_t id) const {
 bool Broker::serve() {
   seccomp_notif notification{};
   const long rc = sys::call(__NR_ioctl, listener_, SECCOMP_IOCTL_NOTIF_RECV, &notification);
-  if (rc < 0) return rc == -EINTR || rc == -ENOENT;  // ended meanwhile
+  if (rc < 0) return rc == -EINTR || (rc == -ENOENT && has_callers());  // the one that called ended meanwhile
   const seccomp_data& data = notification.data;
   const Request request{notification.id, Caller(static_cast<int>(notification.pid)), brokered_call(data.arch, data.nr),
                         data.args};
@@ -96,6 +127,9 @@ Broker::Answer Broker::act(const Request& request) {
       return rename(request);
     case Deed::bind:
       return bind(request);
+    case Deed::umask:
+      umask_varies_ = umask_varies_ || (request.number(call.mode) & 0777) != first_umask_;
+      return Answer::by_kernel();
   }
   return Answer::error(-EPERM);
 }
@@ -128,18 +162,16 @@ Broker::Answer Broker::make(const Request& request, Making making) {
   Place place;
   char text[kMostPathBytes];
   if (long rc = request.place(call.directory, call.path, place, text); rc < 0) return Answer::error(rc);
-  const PlaceName name(place);
-  if (name.error != 0) return Answer::error(name.error);
-  if (rules_.tree_of(name.text) == nullptr) return Answer::by_kernel();
+  if (rules_.tree_of(place.path) == nullptr) return Answer::by_kernel();
   const LastName last(place);
-  if (rules_.forbids_making(name.text, making)) {
+  if (rules_.forbids_making(place.path, making)) {
     constexpr int kPresent = 0;  // F_OK
     const bool exists = sys::call(__NR_faccessat2, place.parent.number, place.name, kPresent, AT_SYMLINK_NOFOLLOW) == 0;
     return Answer::error(exists ? -EEXIST : -EACCES);
   }
   if (!is_valid(request.id)) return Answer::error(-ESRCH);
   if (making == Making::other) return Answer::error(sys::call(__NR_symlinkat, target, place.parent.number, last.text));
-  const Umask umask(request.caller.umask());
+  take_umask(request);
   const unsigned mode = request.number(call.mode);
   return Answer::error(making == Making::directory ? sys::call(__NR_mkdirat, place.parent.number, last.text, mode)
                                                    : sys::call(__NR_mknodat, place.parent.number, last.text, mode, 0));
@@ -166,10 +198,8 @@ Broker::Answer Broker::make_hard_link(const Request& request) {
   char source[kMostPathBytes];
   if (rc = inspect(object.number, found); rc == 0) rc = name_of(object.number, source);
   if (rc < 0) return Answer::error(rc);
-  const PlaceName name(to);
-  if (name.error != 0) return Answer::error(name.error);
-  if (rules_.tree_of(name.text) == nullptr && rules_.tree_of(source) == nullptr) return Answer::by_kernel();
-  if (rules_.forbids_changing(source) || rules_.forbids_making(name.text, Making::other)) return Answer::error(-EACCES);
+  if (rules_.tree_of(to.path) == nullptr && rules_.tree_of(source) == nullptr) return Answer::by_kernel();
+  if (rules_.forbids_changing(source) || rules_.forbids_making(to.path, Making::other)) return Answer::error(-EACCES);
   if (!is_valid(request.id)) return Answer::error(-ESRCH);
   const LastName last(to);
   rc = sys::call(__NR_linkat, AT_FDCWD, ObjectPath(object.number).c_str(), to.parent.number, last.text,
@@ -187,17 +217,14 @@ Broker::Answer Broker::rename(const Request& request) {
   long rc = request.place(call.directory, call.path, from, text);
   if (rc == 0) rc = request.place(call.other_directory, call.other_path, to, text);
   if (rc < 0) return Answer::error(rc);
-  const PlaceName source(from);
-  const PlaceName target(to);
-  if (source.error != 0 || target.error != 0) return Answer::error(source.error != 0 ? source.error : target.error);
-  if (rules_.tree_of(source.text) == nullptr && rules_.tree_of(target.text) == nullptr) return Answer::by_kernel();
+  if (rules_.tree_of(from.path) == nullptr && rules_.tree_of(to.path) == nullptr) return Answer::by_kernel();
   FileStatus found{};
   rc = sys::call(__NR_statx, from.parent.number, from.name, AT_SYMLINK_NOFOLLOW, STATX_TYPE, &found);
   if (rc < 0) return Answer::error(rc);
   const Making making = is_type(found, S_IFREG) ? Making::file : Making::other;
-  bool forbidden = rules_.forbids_changing(source.text) || rules_.forbids_making(target.text, making);
+  bool forbidden = rules_.forbids_changing(from.path) || rules_.forbids_making(to.path, making);
   if ((flags & RENAME_EXCHANGE) != 0)
-    forbidden = forbidden || rules_.forbids_changing(target.text) || rules_.forbids_making(source.text, Making::other);
+    forbidden = forbidden || rules_.forbids_changing(to.path) || rules_.forbids_making(from.path, Making::other);
   if (forbidden) return Answer::error(-EACCES);
   if (!is_valid(request.id)) return Answer::error(-ESRCH);
   const LastName old_name(from);
@@ -244,10 +271,8 @@ Broker::Answer Broker::bind(const Request& request) {
   Place place;
   if (rc == 0) rc = find_place(request.caller, base.number, path, place);
   if (rc < 0) return Answer::error(rc);
-  const PlaceName name(place);
-  if (name.error != 0) return Answer::error(name.error);
-  if (rules_.tree_of(name.text) == nullptr) return Answer::by_kernel();
-  if (rules_.forbids_making(name.text, Making::file)) return Answer::error(-EACCES);
+  if (rules_.tree_of(place.path) == nullptr) return Answer::by_kernel();
+  if (rules_.forbids_making(place.path, Making::file)) return Answer::error(-EACCES);
   const bool steady = is_steady(base, path);
   Descriptor socket;
   const long process = request.caller.process();
@@ -257,7 +282,7 @@ Broker::Answer Broker::bind(const Request& request) {
     rc = socket.keep(sys::call(__NR_pidfd_getfd, pidfd.number, request.directory(request.call->directory), 0));
   if (rc < 0) return Answer::error(rc);
   if (!is_valid(request.id)) return Answer::error(-ESRCH);
-  const Umask umask(request.caller.umask());
+  take_umask(request);
   // The name that the caller gave is the one that its peers are told, if it can't lead elsewhere meanwhile.
   if (!steady) {
     std::memset(address.sun_path, 0, sizeof address.sun_path);
@@ -265,7 +290,8 @@ Broker::Answer Broker::bind(const Request& request) {
     if (length >= sizeof address.sun_path) return Answer::error(-ENAMETOOLONG);
     std::memcpy(address.sun_path, place.name, length);
   }
-  rc = sys::call(__NR_fchdir, steady ? base.number : place.parent.number);
+  const int start = steady ? base.number : place.parent.number;  // none for an absolute name
+  if (start >= 0) rc = sys::call(__NR_fchdir, start);
   if (rc < 0) return Answer::error(rc);
   rc = sys::call(__NR_bind, socket.number, &address, size);
   (void)sys::call(__NR_chdir, "/");

@@ -5,10 +5,10 @@
 //   Broker broker;
 //   if (Outcome outcome = broker.prepare(plan); outcome.error != 0) …   // while the plan is there
 //   if (Outcome outcome = broker.listen(listener); outcome.error != 0) …
-//   poll(listener, POLLIN, broker.next_look()); broker.serve();
+//   broker.work();   // in a thread of its own, until nobody can call any more
 //
-// Ownership: the listener. Threads: one. Failure: Outcome of listen(); each call gets its own errno. After fork: safe;
-// freestanding. Source: seccomp_unotify(2).
+// Ownership: the listener. Threads: one, with umask and working directory shared by nobody who uses them. Failure:
+// Outcome of listen(); each call gets its own errno. After fork: safe; freestanding. Source: seccomp_unotify(2).
 #pragma once
 
 #include <linux/seccomp.h>
@@ -22,15 +22,12 @@ namespace oncelatch::sandbox {
 
 class Broker {
  public:
-  // Takes over which trees it works in.
-  Outcome prepare(const WirePlan& plan);
+  // Takes over which trees it works in, and the umask that the program starts with.
+  Outcome prepare(const WirePlan& plan, unsigned umask);
   Outcome listen(int listener);
   void move_to(int listener) { listener_ = listener; }
-  // One call that waits. False: nobody can call any more.
-  bool serve();
-  // Opens that wait for the other end of a pipe.
-  [[nodiscard]] long next_look() const { return waiting_ == 0 ? 0 : next_; }  // on the clock of milliseconds_now()
-  void look_again();
+  // Answers calls as they come.
+  void work();
 
  private:
   // What the caller gets: a result, or one of the others.
@@ -41,6 +38,7 @@ class Broker {
     static Answer error(long negative) { return {Kind::result, negative, 0}; }
     static Answer by_kernel() { return {Kind::kernel, 0, 0}; }
   };
+  static constexpr long kLookPause = 2;  // milliseconds
   struct Request;
   struct Opening;
   struct WaitingOpen {
@@ -49,6 +47,11 @@ class Broker {
     unsigned flags = 0;
   };
 
+  // One call that waits. False: nobody can call any more.
+  bool serve();
+  // Opens that wait for the other end of a pipe.
+  void look_again();
+  void take_umask(const Request& request);
   Answer act(const Request& request);
   Answer open(const Request& request, unsigned flags, unsigned mode);
   bool open_step(Opening& opening, Answer& answer);
@@ -64,6 +67,7 @@ class Broker {
   Answer rename(const Request& request);
   Answer bind(const Request& request);
   void reply(std::uint64_t id, const Answer& answer);
+  [[nodiscard]] bool has_callers() const;
   [[nodiscard]] bool is_valid(std::uint64_t id) const;
   [[nodiscard]] bool is_steady(const Descriptor& base, const char* path) const;
 
@@ -73,7 +77,9 @@ class Broker {
   int listener_ = -1;
   WaitingOpen waiting_opens_[kMostWaiting];
   unsigned waiting_ = 0;
-  long next_ = 0;
+  unsigned first_umask_ = 0;
+  bool umask_varies_ = false;
+  long umask_ = -1;  // ours now
 };
 
 }  // namespace oncelatch::sandbox

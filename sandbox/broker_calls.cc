@@ -32,6 +32,7 @@ constexpr BrokeredCall kHardLinkAt{Deed::hard_link, 0, 1, 2, 3, 4, -1};
 constexpr BrokeredCall kRename{Deed::rename, -1, 0, -1, 1, -1, -1};
 constexpr BrokeredCall kRenameAt{Deed::rename, 0, 1, 2, 3, -1, -1};
 constexpr BrokeredCall kRenameAt2{Deed::rename, 0, 1, 2, 3, 4, -1};
+constexpr BrokeredCall kUmask{Deed::umask, -1, -1, -1, -1, -1, 0};
 constexpr BrokeredCall kBind{Deed::bind, 0, 1, -1, -1, -1, 2};
 
 constexpr Row kNative[] = {
@@ -55,25 +56,39 @@ constexpr Row kNative[] = {
     {__NR_linkat, kHardLinkAt},
     {__NR_renameat2, kRenameAt2},
     {__NR_bind, kBind},
+    {__NR_umask, kUmask},
 };
 
 #if defined(__x86_64__)
 constexpr std::uint32_t kNativeArchitecture = AUDIT_ARCH_X86_64;
 constexpr std::uint32_t kSecondArchitecture = AUDIT_ARCH_I386;
 constexpr Row kSecond[] = {
-    {5, kOpen},          {8, kCreate},        {9, kHardLink},   {14, kNode},          {38, kRename},
-    {39, kDirectory},    {83, kSymbolicLink}, {92, kTruncate},  {193, kTruncatePair}, {295, kOpenAt},
-    {296, kDirectoryAt}, {297, kNodeAt},      {302, kRenameAt}, {303, kHardLinkAt},   {304, kSymbolicLinkAt},
-    {353, kRenameAt2},   {361, kBind},
+    {60, kUmask},           {5, kOpen},          {8, kCreate},        {9, kHardLink},   {14, kNode},
+    {38, kRename},          {39, kDirectory},    {83, kSymbolicLink}, {92, kTruncate},  {193, kTruncatePair},
+    {295, kOpenAt},         {296, kDirectoryAt}, {297, kNodeAt},      {302, kRenameAt}, {303, kHardLinkAt},
+    {304, kSymbolicLinkAt}, {353, kRenameAt2},   {361, kBind},
 };
 #elif defined(__aarch64__)
 constexpr std::uint32_t kNativeArchitecture = AUDIT_ARCH_AARCH64;
 constexpr std::uint32_t kSecondArchitecture = AUDIT_ARCH_ARM;
 constexpr Row kSecond[] = {
-    {5, kOpen},           {8, kCreate},     {9, kHardLink},      {14, kNode},
-    {38, kRename},        {39, kDirectory}, {83, kSymbolicLink}, {92, kTruncate},
-    {193, kTruncatePair}, {282, kBind},     {322, kOpenAt},      {323, kDirectoryAt},
-    {324, kNodeAt},       {329, kRenameAt}, {330, kHardLinkAt},  {331, kSymbolicLinkAt},
+    {60, kUmask},
+    {5, kOpen},
+    {8, kCreate},
+    {9, kHardLink},
+    {14, kNode},
+    {38, kRename},
+    {39, kDirectory},
+    {83, kSymbolicLink},
+    {92, kTruncate},
+    {193, kTruncatePair},
+    {282, kBind},
+    {322, kOpenAt},
+    {323, kDirectoryAt},
+    {324, kNodeAt},
+    {329, kRenameAt},
+    {330, kHardLinkAt},
+    {331, kSymbolicLinkAt},
     {382, kRenameAt2},
 };
 #endif

@@ -22,7 +22,8 @@ enum class Deed : std::uint8_t {
   symbolic_link,
   hard_link,
   rename,
-  bind
+  bind,
+  umask  // only seen: the kernel does it
 };
 
 // Indexes of arguments; -1: there is none (a directory: the caller's own; flags and modes: 0).

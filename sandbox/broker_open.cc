@@ -4,7 +4,6 @@
 #include <linux/openat2.h>
 
 #include "sandbox/broker_request.h"
-#include "sandbox/limit_watch.h"
 
 namespace oncelatch::sandbox {
 
@@ -12,7 +11,6 @@ namespace {
 
 constexpr unsigned kTemporary = 020000000 | O_DIRECTORY;  // O_TMPFILE
 constexpr unsigned kOnCreation = O_CREAT | O_EXCL | O_NOFOLLOW;
-constexpr long kLookPause = 2;   // milliseconds
 constexpr int kMostRounds = 64;  // somebody removes what we find
 
 bool writes(unsigned flags) {
@@ -70,21 +68,17 @@ bool Broker::open_step(Opening& opening, Answer& answer) {
 
 // False: there is something already, or it isn't for us to make it.
 bool Broker::open_new(Opening& opening, Answer& answer) {
-  const PlaceName name(opening.place);
-  if (name.error != 0) {
-    answer = Answer::error(name.error);
-    return true;
-  }
-  if (rules_.tree_of(name.text) == nullptr) return false;
+  const char* path = opening.place.path;
+  if (rules_.tree_of(path) == nullptr) return false;
   long rc = -EEXIST;
   if (!is_valid(opening.request.id)) rc = -ESRCH;
-  if (rules_.forbids_making(name.text, Making::file)) {
+  if (rules_.forbids_making(path, Making::file)) {
     constexpr int kPresent = 0;  // F_OK, of the link itself
     const long found =
         sys::call(__NR_faccessat2, opening.place.parent.number, opening.place.name, kPresent, AT_SYMLINK_NOFOLLOW);
     if (found == -ENOENT) rc = -EACCES;
   } else if (rc == -EEXIST) {
-    const Umask umask(opening.request.caller.umask());
+    take_umask(opening.request);
     rc = sys::call(__NR_openat, opening.place.parent.number, opening.place.name,
                    opening.flags | kOnCreation | O_CLOEXEC, opening.mode);
   }
@@ -108,21 +102,15 @@ bool Broker::open_existing(Opening& opening, Answer& answer) {
       char text[kMostPathBytes];
       rc = read_link(place, text);
       Descriptor base;
-      if (rc >= 0 && text[0] == '/')
-        rc = base.keep(sys::call(__NR_openat, AT_FDCWD, "/", O_PATH | O_DIRECTORY | O_CLOEXEC));
-      else if (rc >= 0)
-        base.take(place.parent);
+      base.take(place.parent);
       if (rc >= 0) rc = find_place(opening.request.caller, base.number, text, place);
       if (rc >= 0) return false;
     }
   }
   if (rc == -ENOENT && (opening.flags & O_CREAT) != 0) {
-    const PlaceName name(place);
-    if (name.error == 0 && rules_.tree_of(name.text) == nullptr) {
-      answer = Answer::by_kernel();
-      return true;
-    }
-    if (name.error == 0) return false;  // removed since
+    if (rules_.tree_of(place.path) != nullptr) return false;  // removed since
+    answer = Answer::by_kernel();
+    return true;
   }
   answer = rc < 0 ? Answer::error(rc) : open_object(opening, object, found);
   return true;
@@ -158,14 +146,12 @@ Broker::Answer Broker::open_pipe(const Request& request, const Descriptor& objec
     const long again = sys::call(__NR_fcntl, object.number, F_DUPFD_CLOEXEC, 0);
     if (again < 0) return Answer::error(again);
     waiting_opens_[waiting_++] = {request.id, static_cast<int>(again), flags};
-    next_ = milliseconds_now() + kLookPause;
     return {Answer::Kind::later, 0, 0};
   }
   return fd < 0 ? Answer::error(fd) : Answer{Answer::Kind::descriptor, fd, flags & O_CLOEXEC};
 }
 
 void Broker::look_again() {
-  if (waiting_ == 0 || milliseconds_now() < next_) return;
   unsigned kept = 0;
   for (unsigned i = 0; i < waiting_; ++i) {
     const WaitingOpen one = waiting_opens_[i];
@@ -178,7 +164,6 @@ void Broker::look_again() {
     sys::close(one.pipe);
   }
   waiting_ = kept;
-  next_ = milliseconds_now() + kLookPause;
 }
 
 // A file without a name: harmless until it is linked.
@@ -193,7 +178,7 @@ Broker::Answer Broker::open_temporary(const Request& request, unsigned flags, un
   if (rc < 0) return Answer::error(rc);
   if (rules_.tree_of(name) == nullptr) return Answer::by_kernel();
   if (!is_valid(request.id)) return Answer::error(-ESRCH);
-  const Umask umask(request.caller.umask());
+  take_umask(request);
   const long fd = sys::call(__NR_openat, directory.number, ".", flags | O_CLOEXEC, mode);
   return fd < 0 ? Answer::error(fd) : Answer{Answer::Kind::descriptor, fd, flags & O_CLOEXEC};
 }

@@ -173,7 +173,7 @@ long Caller::open_descriptor(int number, Descriptor& into) const {
 }
 
 long Caller::base(int directory, const char* path, Descriptor& into) const {
-  if (path[0] == '/') return into.keep(sys::call(__NR_openat, AT_FDCWD, "/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (path[0] == '/') return 0;
   if (directory != AT_FDCWD) return open_descriptor(directory, into);
   SmallText own;
   own.text("/proc/").number(static_cast<std::uint64_t>(thread_)).text("/cwd");
@@ -223,6 +223,24 @@ long name_of(int descriptor, char* into) {
   return size;
 }
 
+namespace {
+
+// From the parent's name and its own.
+long name_place(Place& place) {
+  const long size = name_of(place.parent.number, place.path);
+  if (size < 0) return size;
+  const std::size_t end = size == 1 ? 0 : static_cast<std::size_t>(size);  // "/"
+  place.path[end] = '/';
+  std::memcpy(place.path + end + 1, place.name, std::strlen(place.name) + 1);
+  return 0;
+}
+
+bool is_proc(const char* path) {
+  return std::strncmp(path, "/proc/", 6) == 0;
+}
+
+}  // namespace
+
 // In one call where no link of a process is on the way. What leads through /proc would show ours.
 long find_place(const Caller& caller, int base, const char* path, Place& place) {
   const long before = split(path, place);
@@ -232,11 +250,13 @@ long find_place(const Caller& caller, int base, const char* path, Place& place) 
   std::memcpy(parent, path, size);
   parent[size] = 0;
   long rc = place.parent.keep(open_directory(base, size == 0 ? "." : parent, RESOLVE_NO_MAGICLINKS));
-  if (rc == 0 && !is_on_proc(place.parent.number)) return 0;
+  if (rc == 0) rc = name_place(place);
+  if (rc == 0 && !is_proc(place.path)) return 0;
   Walk walk(caller, base);
   rc = walk.run(path, size);
-  if (rc == 0) place.parent.take(walk.reached());
-  return rc;
+  if (rc < 0) return rc;
+  place.parent.take(walk.reached());
+  return name_place(place);
 }
 
 long read_link(const Place& place, char* into) {
@@ -266,9 +286,6 @@ long open_object(const Caller& caller, Place& place, bool follow, Descriptor& in
     if (rc = read_link(place, text); rc < 0) return rc;
     Descriptor base;
     base.take(place.parent);
-    const bool absolute = text[0] == '/';
-    if (absolute) rc = base.keep(sys::call(__NR_openat, AT_FDCWD, "/", O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (rc < 0) return rc;
     if (rc = find_place(caller, base.number, text, place); rc < 0) return rc;
   }
 }

@@ -53,7 +53,7 @@ class Caller {
   // A NUL-terminated text of its memory, at most kMostPathBytes: its length, -EFAULT or -ENAMETOOLONG.
   long read_text(std::uint64_t address, char* into) const;
   long read_bytes(std::uint64_t address, void* into, unsigned size) const;
-  // The directory that `path` is relative to: O_PATH.
+  // The directory that `path` is relative to: O_PATH; none for an absolute one.
   long base(int directory, const char* path, Descriptor& into) const;
   long open_descriptor(int number, Descriptor& into) const;  // O_PATH of what it has open
   [[nodiscard]] int thread() const { return thread_; }
@@ -66,9 +66,10 @@ class Caller {
 };
 
 struct Place {
-  Descriptor parent;  // O_PATH
-  char name[256];     // the last component; "." for a path without one
-  bool slash;         // stood behind it
+  Descriptor parent;                // O_PATH
+  char name[256];                   // the last component; "." for a path without one
+  bool slash;                       // stood behind it
+  char path[kMostPathBytes + 256];  // its name in the view: "/work/repository/src/file"
 };
 
 // `path` isn't empty. The parent exists, the last component needn't.

@@ -3,7 +3,7 @@
 //   Place place;
 //   char text[kMostPathBytes];
 //   if (long rc = request.place(call.directory, call.path, place, text); rc < 0) return Answer::error(rc);
-//   const PlaceName name(place);   // "/work/repository/src/file"
+//   if (rules_.forbids_making(place.path, Making::file)) return Answer::error(-EACCES);
 //
 // Ownership: borrows the notification. Threads: one. Failure: -errno for the caller. After fork: safe; freestanding.
 #pragma once
@@ -38,15 +38,6 @@ struct ObjectPath {
   [[nodiscard]] const char* c_str() const { return text.c_str(); }
 };
 
-// The mask of a call made on behalf; ours is 0 between them.
-class Umask {
- public:
-  explicit Umask(long mask) { sys::call(__NR_umask, mask < 0 ? 077 : mask); }
-  Umask(const Umask&) = delete;
-  Umask& operator=(const Umask&) = delete;
-  ~Umask() { sys::call(__NR_umask, 0); }
-};
-
 // The last component as the kernel is told it, with the slash that stood behind it.
 struct LastName {
   char text[258];
@@ -54,24 +45,6 @@ struct LastName {
     const std::size_t size = std::strlen(place.name);
     std::memcpy(text, place.name, size + 1);
     if (place.slash) std::memcpy(text + size, "/", 2);
-  }
-};
-
-// Its path in the view.
-struct PlaceName {
-  char text[kMostPathBytes + 258];
-  long error = 0;
-  explicit PlaceName(const Place& place) {
-    const long size = name_of(place.parent.number, text);
-    if (size < 0) {
-      error = size;
-      text[0] = 0;
-      return;
-    }
-    std::size_t end = static_cast<std::size_t>(size);
-    if (end == 1) end = 0;  // "/"
-    text[end] = '/';
-    std::memcpy(text + end + 1, place.name, std::strlen(place.name) + 1);
   }
 };
 

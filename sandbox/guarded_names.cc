@@ -1,7 +1,5 @@
 #include "sandbox/guarded_names.h"
 
-#include <cstring>
-
 namespace oncelatch::sandbox {
 
 namespace {
@@ -373,10 +371,59 @@ bool matches_beginning(const char* pattern, const char* path) {
   }
 }
 
-// Most rows are told apart by their first character; a name in NTFS's short form begins with another.
-bool may_match(const char* pattern, std::uint32_t first) {
-  return pattern[0] == '*' || folded(static_cast<unsigned char>(pattern[0])) == first ||
-         (first == 'g' && pattern[0] == '.');
+constexpr unsigned kRows = sizeof kNames / sizeof kNames[0];
+constexpr unsigned kNoRow = kRows;
+constexpr unsigned kAscii = 128;
+
+constexpr char kGit[] = ".git/";
+constexpr unsigned kGitSize = sizeof kGit - 1;
+
+constexpr bool is_below_git(const char* pattern) {
+  for (unsigned i = 0; i < kGitSize; ++i)
+    if (pattern[i] != kGit[i]) return false;
+  return true;
+}
+
+// Rows by the first character of their pattern, folded, or by the one behind ".git/": most names are told from all but
+// a few by that.
+struct RowsByFirst {
+  unsigned head[kAscii] = {};
+  unsigned next[kRows] = {};
+
+  constexpr explicit RowsByFirst(bool below_git) {
+    for (unsigned& one : head) one = kNoRow;
+    for (unsigned row = kRows; row-- > 0;) {
+      const char* pattern = kNames[row].pattern;
+      if (below_git && (!is_below_git(pattern) || kNames[row].guard != Guard::refused)) continue;
+      char first = pattern[below_git ? kGitSize : 0];
+      if (first >= 'A' && first <= 'Z') first = static_cast<char>(first + ('a' - 'A'));
+      next[row] = head[static_cast<unsigned>(first)];
+      head[static_cast<unsigned>(first)] = row;
+    }
+  }
+};
+constexpr RowsByFirst kByFirst(false);
+constexpr RowsByFirst kBelowGit(true);
+
+// A wild card stands before a dot, which few names have. Another script's dot counts as one.
+constexpr bool wild_rows_begin_with_dot() {
+  for (const GuardedName& row : kNames)
+    if (row.pattern[0] == '*' && row.pattern[1] != '.') return false;
+  return true;
+}
+static_assert(wild_rows_begin_with_dot());
+
+bool has_dot(const char* component) {
+  for (; *component != 0 && *component != '/'; ++component)
+    if (*component == '.' || static_cast<unsigned char>(*component) >= 0xe0) return true;
+  return false;
+}
+
+void look_at_rows(unsigned row, const char* tail, const GuardedName*& best) {
+  for (; row != kNoRow; row = kByFirst.next[row]) {
+    const GuardedName& one = kNames[row];
+    if ((best == nullptr || one.guard > best->guard) && matches(one.pattern, tail)) best = &one;
+  }
 }
 
 }  // namespace
@@ -386,9 +433,9 @@ const GuardedName* guarded_name(const char* path) {
   for (const char* tail = path;; ++tail) {
     const char* ahead = tail;
     const std::uint32_t first = next(ahead);
-    for (const GuardedName& row : kNames)
-      if ((best == nullptr || row.guard > best->guard) && may_match(row.pattern, first) && matches(row.pattern, tail))
-        best = &row;
+    if (first < kAscii) look_at_rows(kByFirst.head[first], tail, best);
+    if (first == 'g') look_at_rows(kByFirst.head[static_cast<unsigned>('.')], tail, best);  // NTFS's short form of .git
+    if (has_dot(tail)) look_at_rows(kByFirst.head[static_cast<unsigned>('*')], tail, best);
     tail = component_end(tail);
     if (*tail == 0) return best;
   }
@@ -405,12 +452,11 @@ const GuardedName* guarded_name_below(const char* path) {
 }
 
 bool is_refused_in_git_directory(const char* path) {
-  constexpr char kGit[] = ".git/";
-  constexpr std::size_t kSize = sizeof kGit - 1;
-  for (const GuardedName& row : kNames)
-    if (row.guard == Guard::refused && std::strncmp(row.pattern, kGit, kSize) == 0 &&
-        matches(row.pattern + kSize, path))
-      return true;
+  const char* ahead = path;
+  const std::uint32_t first = next(ahead);
+  if (first >= kAscii) return false;
+  for (unsigned row = kBelowGit.head[first]; row != kNoRow; row = kBelowGit.next[row])
+    if (matches(kNames[row].pattern + kGitSize, path)) return true;
   return false;
 }
 

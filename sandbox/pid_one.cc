@@ -4,11 +4,10 @@
 #include <asm/poll.h>
 #include <linux/fcntl.h>
 #include <linux/prctl.h>
-#include <linux/sched.h>
 #include <linux/signalfd.h>
 #include <linux/time_types.h>
-
-#include <cstring>
+#include <sched.h>
+#include <signal.h>
 
 #include "sandbox/broker.h"
 #include "sandbox/enforce.h"
@@ -34,7 +33,7 @@ int exit_code(int status) {
   return signal == 0 ? (status >> 8) & 0xff : 128 + signal;
 }
 
-constexpr unsigned kEntries = 5;
+constexpr unsigned kEntries = 4;
 
 struct Watch {
   pollfd entries[kEntries];
@@ -95,17 +94,15 @@ bool is_stop(int status) {
   return (status & 0xff) == 0x7f;
 }
 
-// Not reaped yet: what it leaves still counts, and so does it.
-bool has_ended(int program) {
+// By itself, and not with 0. Not reaped yet: what it leaves still counts, and so does it.
+bool has_failed(int program) {
   constexpr int kByProcess = 1;  // P_PID
   constexpr int kEnded = 4;      // WEXITED
   constexpr int kLeave = 0x01000000;
-  alignas(8) char information[128];
-  std::memset(information, 0, sizeof information);
-  int number = 0;
-  if (sys::call(__NR_waitid, kByProcess, program, information, kNoWait | kEnded | kLeave, nullptr) != 0) return false;
-  std::memcpy(&number, information, sizeof number);
-  return number == kSigchld;
+  constexpr int kExited = 1;  // CLD_EXITED
+  siginfo_t information{};
+  if (sys::call(__NR_waitid, kByProcess, program, &information, kNoWait | kEnded | kLeave, nullptr) != 0) return false;
+  return information.si_signo == kSigchld && information.si_code == kExited && information.si_status != 0;
 }
 
 struct Reaped {
@@ -165,7 +162,7 @@ void tell(Ending ending) {
 
 [[noreturn]] void end_with_program(int status, bool full) {
   const int signal = status & 0x7f;
-  const Ending by_itself = full && status != 0 ? Ending::refused_processes : Ending::exited;
+  const Ending by_itself = full ? Ending::refused_processes : Ending::exited;
   tell(signal == 0 ? by_itself : signal == kFileTooLarge ? Ending::file_size : Ending::signal);
   finish(exit_code(status));
 }
@@ -227,12 +224,33 @@ int receive_listener(const Context& context, int program_pidfd) {
 
 // The broker's part of the first process. Until the listener is there both share their descriptors: none is closed.
 int begin_brokering(Context& context) {
-  if (Outcome outcome = broker.prepare(*context.plan); outcome.error != 0) give_up(Stage::first_process, outcome);
+  if (Outcome outcome = broker.prepare(*context.plan, context.umask); outcome.error != 0)
+    give_up(Stage::first_process, outcome);
   if (Outcome outcome = load_broker_filter(context); outcome.error != 0) give_up(Stage::seccomp, outcome);
   const int listener = receive_listener(context, context.program_pidfd);
   if (listener < 0) return -1;
   if (Outcome outcome = broker.listen(listener); outcome.error != 0) give_up(Stage::seccomp, outcome);
   return listener;
+}
+
+int work_as_broker(void*) {
+  broker.work();
+  sys::call(__NR_exit, 0);
+  return 0;
+}
+
+// In a thread: what a call on behalf waits for, nobody else does. It ends with the process, and the process with it.
+long start_brokering() {
+  constexpr long kGuard = 4096;
+  constexpr long kStack = 256 * 1024;
+  constexpr long kReadWrite = 3;
+  constexpr long kPrivateAnonymous = 0x22;
+  const long stack = sys::call(__NR_mmap, nullptr, kGuard + kStack, kReadWrite, kPrivateAnonymous, -1, 0);
+  if (stack < 0 && stack > -4096) return stack;
+  if (long rc = sys::call(__NR_mprotect, stack, kGuard, 0); rc < 0) return rc;
+  constexpr int kThread = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
+  auto* top = reinterpret_cast<char*>(stack) + kGuard + kStack;
+  return ::clone(work_as_broker, top, kThread, nullptr) < 0 ? -EAGAIN : 0;
 }
 
 // The launcher's deadline, should the launcher be kept from it: a moment later. 0: none.
@@ -254,8 +272,7 @@ void wait_outside(Context& context) {
   must(sys::call(__NR_prctl, PR_SET_DUMPABLE, 0), Stage::non_dumpable, "PR_SET_DUMPABLE");
   block_signals(kEverySignal);
   int signals = keep_only(context.inside_pidfd, kPlanDescriptor, kForwarded);
-  Watch watch{
-      {{signals, POLLIN, 0}, {kPlanDescriptor, POLLIN, 0}, {kLifelineDescriptor, 0, 0}, {-1, 0, 0}, {-1, 0, 0}}};
+  Watch watch{{{signals, POLLIN, 0}, {kPlanDescriptor, POLLIN, 0}, {kLifelineDescriptor, 0, 0}, {-1, 0, 0}}};
   for (;;) {
     watch.wait(0);
     if (watch.fired(1)) break;
@@ -303,17 +320,16 @@ void be_first_process(Context& context, int program) {
   Watch watch{{{signals, POLLIN, 0},
                {kLifelineDescriptor, 0, 0},
                {kPlanDescriptor, POLLIN, 0},
-               {kMemoryDescriptor, POLLIN, 0},
-               {listener < 0 ? -1 : kListenerDescriptor, POLLIN, 0}}};
+               {kMemoryDescriptor, POLLIN, 0}}};
+  if (listener >= 0) must(start_brokering(), Stage::first_process, "broker");
   for (Reaped reaped;;) {
-    const long alarm = earlier(last_moment, earlier(limits.next_look(), broker.next_look()));
+    const long alarm = earlier(last_moment, limits.next_look());
     watch.wait(reaped.more ? milliseconds_now() : alarm);
     if (watch.blind || watch.fired(1) || watch.fired(2) || watch.over()) end_everything();
     check_limits(watch, limits, last_moment);
-    if (watch.fired(4) && !broker.serve()) watch.entries[4].fd = -1;
-    broker.look_again();
+    if (!watch.fired(0) && !reaped.more) continue;
     pass_signals(watch, signals, program, job_control);
-    const bool full = has_ended(program) && limits.refuses_more();
+    const bool full = has_failed(program) && limits.refuses_more();
     reaped = reap(program);
     if (reaped.status >= 0) end_with_program(reaped.status, full);
   }

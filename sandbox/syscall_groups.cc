@@ -230,7 +230,7 @@ Rules other_processes(const FilterVariant& variant) {
 // What makes a name, or opens for writing. What a filter sees of an open are its flags.
 Rules making() {
   Rules rules = always({"creat", "truncate", "truncate64", "mkdir", "mkdirat", "mknod", "mknodat", "symlink",
-                        "symlinkat", "link", "linkat", "rename", "renameat", "renameat2", "bind"});
+                        "symlinkat", "link", "linkat", "rename", "renameat", "renameat2", "bind", "umask"});
   for (std::uint64_t flag : words(O_WRONLY, O_RDWR, O_CREAT, O_TRUNC)) {
     rules.push_back({"open", {has_bits(1, flag)}});
     rules.push_back({"openat", {has_bits(2, flag)}});
