@@ -1,4 +1,4 @@
-// The cases of tests/cases/sandbox-escapes.json (part "sandbox core") and rows of ordinary work, as data.
+// The cases of tests/cases/sandbox-escapes.json (parts "sandbox core" and "workspace guard") and rows of ordinary work, as data.
 //
 //   for (const Case& one : catalogue()) ...
 //
@@ -16,6 +16,7 @@
 namespace oncelatch::escapes {
 
 [[nodiscard]] std::vector<Case> file_cases();
+[[nodiscard]] std::vector<Case> guard_cases();
 [[nodiscard]] std::vector<Case> process_cases();
 [[nodiscard]] std::vector<Case> kernel_cases();
 [[nodiscard]] std::vector<Case> terminal_cases();

@@ -112,8 +112,8 @@ std::vector<Case> work_cases() {
 
 std::vector<Case> catalogue() {
   std::vector<Case> all;
-  for (const std::vector<Case>& part : {file_cases(), process_cases(), kernel_cases(), terminal_cases(), policy_cases(),
-                                        socket_cases(), environment_cases(), limit_cases()})
+  for (const std::vector<Case>& part : {file_cases(), guard_cases(), process_cases(), kernel_cases(), terminal_cases(),
+                                        policy_cases(), socket_cases(), environment_cases(), limit_cases()})
     all.insert(all.end(), part.begin(), part.end());
   std::sort(all.begin(), all.end(), [](const Case& a, const Case& b) { return a.id < b.id; });
   std::vector<Case> work = work_cases();

@@ -243,6 +243,11 @@ void Scene::plant_workspace() const {
   plant_file(workspace_ + "/.git/HEAD", "ref: refs/heads/main\n");
   plant_directory(workspace_ + "/.git/objects");
   plant_directory(workspace_ + "/.git/refs");
+  plant_file(workspace_ + "/.git/hooks/pre-push.sample", "#!/bin/sh\n", 0755);
+  for (const char* name : {"/.git/config", "/.git/modules/m/config", "/a/b/c/.git/config"})
+    plant_file(workspace_ + name, "[core]\n\trepositoryformatversion = 0\n");
+  for (const char* name : {"/.git/modules/m/hooks", "/a/b/c/.git/hooks"}) plant_directory(workspace_ + name);
+  plant_file(workspace_ + "/sub/.git", "gitdir: ../.git/modules/m\n");
   for (const char* name : {"/.oncelatch.yaml", "/.oncelatch/policy.yaml", "/.claude/settings.json",
                            "/.kiro/settings.json", "/.codex/config.toml", "/.srt-settings.json"})
     plant_file(workspace_ + name, "{\"sandbox\": {\"enabled\": false}, \"allowUnsandboxedCommands\": true}\n");

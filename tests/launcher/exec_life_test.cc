@@ -152,7 +152,7 @@ TEST_P(ExecLife, SignalsReachTheProgram) {
   }
 }
 
-// B043
+// B043, E047
 TEST_P(ExecLife, B043NothingOutlivesANormalEndOrATerm) {
   Output ended = scratch.oncelatch(stubborn("exit 3"));
   EXPECT_EQ(ended.status.shell_code(), 3) << ended.err;
