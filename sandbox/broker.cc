@@ -1,7 +1,9 @@
 #include "sandbox/broker.h"
 
 #include <asm/poll.h>
+#include <asm/socket.h>
 #include <linux/openat2.h>
+#include <linux/resource.h>
 #include <linux/time_types.h>
 #include <linux/un.h>
 
@@ -12,8 +14,29 @@ namespace oncelatch::sandbox {
 
 namespace {
 
+constexpr int kFileTooLarge = 25;                                 // SIGXFSZ
 constexpr unsigned long kSyncWakeUp = 1;                          // SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP, 6.6
 constexpr unsigned long kSetFlags = _IOW('!', 4, std::uint64_t);  // SECCOMP_IOCTL_NOTIF_SET_FLAGS
+
+// The caller's limit of a file's size, as ours for a while. Never above our hard one.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(std::uint64_t soft) {
+    (void)sys::call(__NR_prlimit64, 0, RLIMIT_FSIZE, nullptr, &before_);
+    const Limits now{soft < before_.hard ? soft : before_.hard, before_.hard};
+    (void)sys::call(__NR_prlimit64, 0, RLIMIT_FSIZE, &now, nullptr);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+  ~FileSizeLimit() { (void)sys::call(__NR_prlimit64, 0, RLIMIT_FSIZE, &before_, nullptr); }
+
+ private:
+  struct Limits {
+    std::uint64_t soft;
+    std::uint64_t hard;
+  };
+  Limits before_{};
+};
 
 }  // namespace
 
@@ -150,18 +173,27 @@ Broker::Answer Broker::truncate(const Request& request, std::int64_t length) {
   if (rules_.forbids_changing(name) || !links_.knows_all(device_of(found), found.stx_ino, found.stx_nlink))
     return Answer::error(-EACCES);
   if (!is_valid(request.id)) return Answer::error(-ESRCH);
-  return Answer::error(sys::call(__NR_truncate, ObjectPath(object.number).c_str(), length));
+  const std::uint64_t most = request.caller.limit(RLIMIT_FSIZE);
+  const FileSizeLimit limit(most);
+  rc = sys::call(__NR_truncate, ObjectPath(object.number).c_str(), length);
+  if (rc == -EFBIG && static_cast<std::uint64_t>(length) > most)
+    (void)sys::call(__NR_tgkill, request.caller.process(), request.caller.thread(), kFileTooLarge);
+  return Answer::error(rc);
 }
 
 // A directory, a node or a symbolic link.
 Broker::Answer Broker::make(const Request& request, Making making) {
   const BrokeredCall& call = *request.call;
+  const unsigned mode = request.number(call.mode);
   char target[kMostPathBytes];
-  if (making == Making::other)
-    if (long rc = request.text(call.other_path, target); rc < 0) return Answer::error(rc);
+  long rc = 0;
+  if (making == Making::other) rc = request.path(call.other_path, target);
+  // A type that there is none of is refused before the path is looked at.
+  if (making == Making::file) rc = sys::call(__NR_mknodat, AT_FDCWD, "", mode, 0);
+  if (rc < 0 && (making == Making::other || rc != -ENOENT)) return Answer::error(rc);
   Place place;
   char text[kMostPathBytes];
-  if (long rc = request.place(call.directory, call.path, place, text); rc < 0) return Answer::error(rc);
+  if (rc = request.place(call.directory, call.path, place, text); rc < 0) return Answer::error(rc);
   if (rules_.tree_of(place.path) == nullptr) return Answer::by_kernel();
   const LastName last(place);
   if (rules_.forbids_making(place.path, making)) {
@@ -172,7 +204,6 @@ Broker::Answer Broker::make(const Request& request, Making making) {
   if (!is_valid(request.id)) return Answer::error(-ESRCH);
   if (making == Making::other) return Answer::error(sys::call(__NR_symlinkat, target, place.parent.number, last.text));
   take_umask(request);
-  const unsigned mode = request.number(call.mode);
   return Answer::error(making == Making::directory ? sys::call(__NR_mkdirat, place.parent.number, last.text, mode)
                                                    : sys::call(__NR_mknodat, place.parent.number, last.text, mode, 0));
 }
@@ -185,7 +216,7 @@ Broker::Answer Broker::make_hard_link(const Request& request) {
   Descriptor object;
   long rc = request.text(call.path, text);
   if (rc == 0 && (flags & AT_EMPTY_PATH) != 0) {
-    rc = request.caller.open_descriptor(request.directory(call.directory), object);
+    rc = request.caller.base(request.directory(call.directory), text, object);
   } else if (rc >= 0) {
     Place from;
     rc = request.place(call.directory, call.path, from, text);
@@ -211,21 +242,23 @@ Broker::Answer Broker::make_hard_link(const Request& request) {
 Broker::Answer Broker::rename(const Request& request) {
   const BrokeredCall& call = *request.call;
   const unsigned flags = request.number(call.flags);
+  // Flags that there are none of are refused before the paths are looked at.
+  long rc = sys::call(__NR_renameat2, AT_FDCWD, "", AT_FDCWD, "", flags);
+  if (rc == -EINVAL) return Answer::error(rc);
   char text[kMostPathBytes];
   Place from;
   Place to;
-  long rc = request.place(call.directory, call.path, from, text);
+  rc = request.place(call.directory, call.path, from, text);
   if (rc == 0) rc = request.place(call.other_directory, call.other_path, to, text);
   if (rc < 0) return Answer::error(rc);
   if (rules_.tree_of(from.path) == nullptr && rules_.tree_of(to.path) == nullptr) return Answer::by_kernel();
   FileStatus found{};
   rc = sys::call(__NR_statx, from.parent.number, from.name, AT_SYMLINK_NOFOLLOW, STATX_TYPE, &found);
-  if (rc < 0) return Answer::error(rc);
-  const Making making = is_type(found, S_IFREG) ? Making::file : Making::other;
+  const Making making = rc == 0 && is_type(found, S_IFREG) ? Making::file : Making::other;
   bool forbidden = rules_.forbids_changing(from.path) || rules_.forbids_making(to.path, making);
   if ((flags & RENAME_EXCHANGE) != 0)
     forbidden = forbidden || rules_.forbids_changing(to.path) || rules_.forbids_making(from.path, Making::other);
-  if (forbidden) return Answer::error(-EACCES);
+  if (forbidden) return Answer::error(rc < 0 ? rc : -EACCES);
   if (!is_valid(request.id)) return Answer::error(-ESRCH);
   const LastName old_name(from);
   const LastName new_name(to);
@@ -261,34 +294,35 @@ Broker::Answer Broker::bind(const Request& request) {
   sockaddr_un address{};
   const unsigned size = request.number(request.call->mode);
   if (size <= kFamilySize || size > sizeof address) return Answer::by_kernel();
-  if (long rc = request.caller.read_bytes(request.arguments[request.call->path], &address, size); rc < 0)
-    return Answer::error(rc);
+  Descriptor socket;
+  long rc = request.caller.copy_descriptor(request.directory(request.call->directory), socket);
+  int family = 0;
+  unsigned family_size = sizeof family;
+  if (rc == 0) rc = sys::call(__NR_getsockopt, socket.number, SOL_SOCKET, SO_DOMAIN, &family, &family_size);
+  if (rc < 0) return Answer::error(rc);
+  if (family != kUnix) return Answer::by_kernel();
+  rc = request.caller.read_bytes(request.arguments[request.call->path], &address, size);
+  if (rc < 0) return Answer::error(rc);
   if (address.sun_family != kUnix || address.sun_path[0] == 0) return Answer::by_kernel();
   char path[sizeof address.sun_path + 1] = {};
   std::memcpy(path, address.sun_path, size - kFamilySize);
   Descriptor base;
-  long rc = request.caller.base(AT_FDCWD, path, base);
+  rc = request.caller.base(AT_FDCWD, path, base);
   Place place;
   if (rc == 0) rc = find_place(request.caller, base.number, path, place);
   if (rc < 0) return Answer::error(rc);
   if (rules_.tree_of(place.path) == nullptr) return Answer::by_kernel();
   if (rules_.forbids_making(place.path, Making::file)) return Answer::error(-EACCES);
   const bool steady = is_steady(base, path);
-  Descriptor socket;
-  const long process = request.caller.process();
-  Descriptor pidfd;
-  rc = process < 0 ? process : pidfd.keep(sys::call(__NR_pidfd_open, process, 0));
-  if (rc == 0)
-    rc = socket.keep(sys::call(__NR_pidfd_getfd, pidfd.number, request.directory(request.call->directory), 0));
-  if (rc < 0) return Answer::error(rc);
   if (!is_valid(request.id)) return Answer::error(-ESRCH);
   take_umask(request);
   // The name that the caller gave is the one that its peers are told, if it can't lead elsewhere meanwhile.
   if (!steady) {
     std::memset(address.sun_path, 0, sizeof address.sun_path);
-    const std::size_t length = std::strlen(place.name);
+    const LastName last(place);
+    const std::size_t length = std::strlen(last.text);
     if (length >= sizeof address.sun_path) return Answer::error(-ENAMETOOLONG);
-    std::memcpy(address.sun_path, place.name, length);
+    std::memcpy(address.sun_path, last.text, length);
   }
   const int start = steady ? base.number : place.parent.number;  // none for an absolute name
   if (start >= 0) rc = sys::call(__NR_fchdir, start);

@@ -43,6 +43,7 @@ class Broker {
   struct Opening;
   struct WaitingOpen {
     std::uint64_t id = 0;
+    int thread = 0;
     int pipe = -1;  // O_PATH
     unsigned flags = 0;
   };
@@ -60,7 +61,7 @@ class Broker {
   Answer open_object(Opening& opening, const Descriptor& object, const FileStatus& found);
   Answer open_file(Opening& opening, const Descriptor& object, const FileStatus& found);
   Answer open_pipe(const Request& request, const Descriptor& object, unsigned flags);
-  Answer open_temporary(const Request& request, unsigned flags, unsigned mode);
+  Answer open_temporary(const Request& request, const char* path, unsigned flags, unsigned mode);
   Answer truncate(const Request& request, std::int64_t length);
   Answer make(const Request& request, Making making);
   Answer make_hard_link(const Request& request);

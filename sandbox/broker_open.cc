@@ -11,6 +11,7 @@ namespace {
 
 constexpr unsigned kTemporary = 020000000 | O_DIRECTORY;  // O_TMPFILE
 constexpr unsigned kOnCreation = O_CREAT | O_EXCL | O_NOFOLLOW;
+constexpr long kRestart = 512;   // ERESTARTSYS: EINTR or once more, as the signal's handler says
 constexpr int kMostRounds = 64;  // somebody removes what we find
 
 bool writes(unsigned flags) {
@@ -41,11 +42,16 @@ struct Broker::Opening {
 
 Broker::Answer Broker::open(const Request& request, unsigned flags, unsigned mode) {
   if ((flags & O_PATH) != 0) return Answer::by_kernel();
-  if ((flags & kTemporary) == kTemporary) return open_temporary(request, flags, mode);
-  Opening opening{request, flags, mode, {}};
+  // What the kernel looks at before the path, which is wrong here for sure.
+  if (sys::call(__NR_openat, AT_FDCWD, "", flags, mode) == -EINVAL) return Answer::error(-EINVAL);
   char text[kMostPathBytes];
-  if (long rc = request.place(request.call->directory, request.call->path, opening.place, text); rc < 0)
-    return Answer::error(rc);
+  long rc = request.path(request.call->path, text);
+  if (rc >= 0 && request.caller.is_crowded()) rc = -EMFILE;  // nothing is made that can't be handed over
+  if (rc < 0) return Answer::error(rc);
+  if ((flags & kTemporary) == kTemporary) return open_temporary(request, text, flags, mode);
+  if ((flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL)) flags |= O_NOFOLLOW;
+  Opening opening{request, flags, mode, {}};
+  if (rc = request.place_of(request.call->directory, text, opening.place); rc < 0) return Answer::error(rc);
   Answer answer;
   while (!open_step(opening, answer)) {
     if (++opening.rounds > kMostRounds) return Answer::error(-EAGAIN);
@@ -57,11 +63,11 @@ Broker::Answer Broker::open(const Request& request, unsigned flags, unsigned mod
 bool Broker::open_step(Opening& opening, Answer& answer) {
   const Place& place = opening.place;
   const bool creates = (opening.flags & O_CREAT) != 0;
-  if (creates && place.slash) {
-    answer = Answer::error(-EISDIR);
+  const bool is_name = std::strcmp(place.name, ".") != 0 && std::strcmp(place.name, "..") != 0;
+  if (creates && is_name && place.slash) {
+    answer = Answer::by_kernel();  // EISDIR
     return true;
   }
-  const bool is_name = std::strcmp(place.name, ".") != 0 && std::strcmp(place.name, "..") != 0;
   if (creates && is_name && open_new(opening, answer)) return true;
   return open_existing(opening, answer);
 }
@@ -99,7 +105,7 @@ bool Broker::open_existing(Opening& opening, Answer& answer) {
       rc = object.keep(sys::call(__NR_openat, place.parent.number, place.name, O_PATH | O_CLOEXEC));
       if (rc == 0) rc = inspect(object.number, found);
     } else if (rc == 0) {
-      char text[kMostPathBytes];
+      char text[kMostLinkBytes];
       rc = read_link(place, text);
       Descriptor base;
       base.take(place.parent);
@@ -107,8 +113,8 @@ bool Broker::open_existing(Opening& opening, Answer& answer) {
       if (rc >= 0) return false;
     }
   }
-  if (rc == -ENOENT && (opening.flags & O_CREAT) != 0) {
-    if (rules_.tree_of(place.path) != nullptr) return false;  // removed since
+  if (rc == -ENOENT && (opening.flags & O_CREAT) != 0 && place.parent.number >= 0) {  // the last component alone
+    if (rules_.tree_of(place.path) != nullptr) return false;                          // removed since
     answer = Answer::by_kernel();
     return true;
   }
@@ -124,7 +130,8 @@ Broker::Answer Broker::open_object(Opening& opening, const Descriptor& object, c
   if (rules_.tree_of(name) == nullptr) return Answer::by_kernel();
   if (is_type(found, S_IFREG)) return open_file(opening, object, found);
   if (is_type(found, S_IFIFO)) return open_pipe(opening.request, object, opening.flags);
-  return Answer::error(is_type(found, S_IFSOCK) ? -ENXIO : -EACCES);
+  if (is_type(found, S_IFSOCK)) return Answer::error(reopen(object.number, opening.flags));  // ENXIO
+  return Answer::by_kernel();  // EACCES: no device of the view's own is in a tree
 }
 
 Broker::Answer Broker::open_file(Opening& opening, const Descriptor& object, const FileStatus& found) {
@@ -140,12 +147,13 @@ Broker::Answer Broker::open_file(Opening& opening, const Descriptor& object, con
 
 // Never waits itself: an open that would is tried again until its other end is there.
 Broker::Answer Broker::open_pipe(const Request& request, const Descriptor& object, unsigned flags) {
+  if ((flags & O_ACCMODE) == O_RDONLY) return Answer::by_kernel();  // nothing is written
   const long fd = open_without_waiting(object.number, flags);
   if (fd == -ENXIO && (flags & O_NONBLOCK) == 0) {
     if (waiting_ == kMostWaiting) return Answer::error(-EAGAIN);
     const long again = sys::call(__NR_fcntl, object.number, F_DUPFD_CLOEXEC, 0);
     if (again < 0) return Answer::error(again);
-    waiting_opens_[waiting_++] = {request.id, static_cast<int>(again), flags};
+    waiting_opens_[waiting_++] = {request.id, request.caller.thread(), static_cast<int>(again), flags};
     return {Answer::Kind::later, 0, 0};
   }
   return fd < 0 ? Answer::error(fd) : Answer{Answer::Kind::descriptor, fd, flags & O_CLOEXEC};
@@ -155,7 +163,8 @@ void Broker::look_again() {
   unsigned kept = 0;
   for (unsigned i = 0; i < waiting_; ++i) {
     const WaitingOpen one = waiting_opens_[i];
-    const long fd = is_valid(one.id) ? open_without_waiting(one.pipe, one.flags) : -ESRCH;
+    long fd = is_valid(one.id) ? open_without_waiting(one.pipe, one.flags) : -ESRCH;
+    if (fd == -ENXIO && Caller(one.thread).has_signal()) fd = -kRestart;
     if (fd == -ENXIO) {
       waiting_opens_[kept++] = one;
       continue;
@@ -167,12 +176,11 @@ void Broker::look_again() {
 }
 
 // A file without a name: harmless until it is linked.
-Broker::Answer Broker::open_temporary(const Request& request, unsigned flags, unsigned mode) {
+Broker::Answer Broker::open_temporary(const Request& request, const char* path, unsigned flags, unsigned mode) {
   Place place;
-  char text[kMostPathBytes];
-  long rc = request.place(request.call->directory, request.call->path, place, text);
+  long rc = request.place_of(request.call->directory, path, place);
   Descriptor directory;
-  if (rc == 0) rc = sandbox::open_object(request.caller, place, true, directory);
+  if (rc == 0) rc = sandbox::open_object(request.caller, place, (flags & O_NOFOLLOW) == 0, directory);
   char name[kMostPathBytes];
   if (rc == 0) rc = name_of(directory.number, name);
   if (rc < 0) return Answer::error(rc);

@@ -3,6 +3,7 @@
 #include <linux/fcntl.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
+#include <linux/resource.h>
 #include <linux/uio.h>
 
 #include <cstring>
@@ -50,11 +51,26 @@ long split(const char* path, Place& place) {
   std::size_t start = end;
   while (start > 0 && path[start - 1] != '/') --start;
   const std::size_t size = end - start;
-  if (size >= sizeof place.name) return -ENAMETOOLONG;
+  if (size >= sizeof place.name) return -ENAMETOOLONG;  // longer than any path
   std::memcpy(place.name, path + start, size);
   place.name[size] = 0;
   if (size == 0) std::memcpy(place.name, ".", 2);  // "/"
-  return static_cast<long>(size == 0 ? std::strlen(path) : start);
+  return static_cast<long>(size == 0 ? 1 : start);
+}
+
+// The number behind a field's name.
+bool find_field(const char* text, const char* name, unsigned radix, std::uint64_t& value) {
+  const char* at = std::strstr(text, name);
+  if (at == nullptr) return false;
+  at += std::strlen(name);
+  while (*at == '\t') ++at;
+  for (value = 0;; ++at) {
+    unsigned digit = radix;
+    if (*at >= '0' && *at <= '9') digit = static_cast<unsigned>(*at - '0');
+    if (*at >= 'a' && *at <= 'f') digit = static_cast<unsigned>(*at - 'a') + 10;
+    if (digit >= radix) return true;
+    value = value * radix + digit;
+  }
 }
 
 // A path that is walked here: what is left of it, in front of what links say.
@@ -67,10 +83,10 @@ class Walk {
     std::memcpy(rest_, path, size);
     rest_[size] = 0;
     if (long rc = start(); rc < 0) return rc;
-    char name[256];
+    char name[kMostPathBytes];
     for (;;) {
       while (*at_ == '/') ++at_;
-      if (*at_ == 0) return 0;
+      if (*at_ == 0) return here_.keep(open_directory(here_.number, ".", 0));
       std::size_t length = 0;
       while (at_[length] != 0 && at_[length] != '/') ++length;
       if (length >= sizeof name) return -ENAMETOOLONG;
@@ -172,6 +188,13 @@ long Caller::open_descriptor(int number, Descriptor& into) const {
   return rc == -ENOENT ? -EBADF : rc;
 }
 
+long Caller::copy_descriptor(int number, Descriptor& into) const {
+  const long owner = process();
+  Descriptor pidfd;
+  const long rc = owner < 0 ? owner : pidfd.keep(sys::call(__NR_pidfd_open, owner, 0));
+  return rc < 0 ? rc : into.keep(sys::call(__NR_pidfd_getfd, pidfd.number, number, 0));
+}
+
 long Caller::base(int directory, const char* path, Descriptor& into) const {
   if (path[0] == '/') return 0;
   if (directory != AT_FDCWD) return open_descriptor(directory, into);
@@ -180,23 +203,38 @@ long Caller::base(int directory, const char* path, Descriptor& into) const {
   return into.keep(sys::call(__NR_openat, AT_FDCWD, own.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
-long Caller::status_field(const char* name, unsigned radix) const {
+// The beginning of what /proc says of it, NUL-terminated.
+bool Caller::read_status(char* into, unsigned size) const {
   SmallText path;
   path.text("/proc/").number(static_cast<std::uint64_t>(thread_)).text("/status");
   const long fd = sys::call(__NR_openat, AT_FDCWD, path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return -ESRCH;
-  char text[512];  // both fields stand at the beginning
-  const long size = sys::call(__NR_read, fd, text, sizeof text - 1);
+  if (fd < 0) return false;
+  const long got = sys::call(__NR_read, fd, into, size - 1);
   sys::close(static_cast<int>(fd));
-  if (size <= 0) return -ESRCH;
-  text[size] = 0;
-  const char* found = std::strstr(text, name);
-  if (found == nullptr) return -ESRCH;
-  found += std::strlen(name);
-  while (*found == '\t') ++found;
-  long value = 0;
-  for (; *found >= '0' && *found < static_cast<char>('0' + radix); ++found) value = value * radix + (*found - '0');
-  return value;
+  if (got <= 0) return false;
+  into[got] = 0;
+  return true;
+}
+
+long Caller::status_field(const char* name, unsigned radix) const {
+  char text[512];  // both fields stand at the beginning
+  std::uint64_t value = 0;
+  return read_status(text, sizeof text) && find_field(text, name, radix, value) ? static_cast<long>(value) : -ESRCH;
+}
+
+// Of several threads it need not be this one that a signal of the process wakes: the answer would be left as it is.
+bool Caller::has_signal() const {
+  char text[4096];
+  if (!read_status(text, sizeof text)) return false;
+  std::uint64_t threads = 0;
+  std::uint64_t own = 0;
+  std::uint64_t shared = 0;
+  std::uint64_t blocked = 0;
+  std::uint64_t ignored = 0;
+  const bool known = find_field(text, "\nThreads:", 10, threads) && find_field(text, "\nSigPnd:", 16, own) &&
+                     find_field(text, "\nShdPnd:", 16, shared) && find_field(text, "\nSigBlk:", 16, blocked) &&
+                     find_field(text, "\nSigIgn:", 16, ignored);
+  return known && ((threads == 1 ? own | shared : own) & ~blocked & ~ignored) != 0;
 }
 
 long Caller::process() const {
@@ -205,6 +243,24 @@ long Caller::process() const {
 
 long Caller::umask() const {
   return status_field("\nUmask:", 8);
+}
+
+std::uint64_t Caller::limit(int resource) const {
+  struct {
+    std::uint64_t soft;
+    std::uint64_t hard;
+  } found{~0ULL, ~0ULL};
+  (void)sys::call(__NR_prlimit64, thread_, resource, nullptr, &found);
+  return found.soft;
+}
+
+// The size of the directory is their number, since 6.2.
+bool Caller::is_crowded() const {
+  SmallText path;
+  path.text("/proc/").number(static_cast<std::uint64_t>(thread_)).text("/fd");
+  FileStatus found{};
+  const long rc = sys::call(__NR_statx, AT_FDCWD, path.c_str(), 0, STATX_SIZE, &found);
+  return rc == 0 && found.stx_size >= limit(RLIMIT_NOFILE);
 }
 
 bool is_magic_link(int directory, unsigned mode) {
@@ -246,10 +302,10 @@ long find_place(const Caller& caller, int base, const char* path, Place& place) 
   const long before = split(path, place);
   if (before < 0) return before;
   const auto size = static_cast<std::size_t>(before);
-  char parent[kMostPathBytes];
+  char parent[kMostPathBytes + 1];
   std::memcpy(parent, path, size);
-  parent[size] = 0;
-  long rc = place.parent.keep(open_directory(base, size == 0 ? "." : parent, RESOLVE_NO_MAGICLINKS));
+  std::memcpy(parent + size, ".", 2);  // found only by who may look up names in it
+  long rc = place.parent.keep(open_directory(base, parent, RESOLVE_NO_MAGICLINKS));
   if (rc == 0) rc = name_place(place);
   if (rc == 0 && !is_proc(place.path)) return 0;
   Walk walk(caller, base);
@@ -260,9 +316,9 @@ long find_place(const Caller& caller, int base, const char* path, Place& place) 
 }
 
 long read_link(const Place& place, char* into) {
-  const long size = sys::call(__NR_readlinkat, place.parent.number, place.name, into, kMostPathBytes - 1);
+  const long size = sys::call(__NR_readlinkat, place.parent.number, place.name, into, kMostPathBytes);
   if (size <= 0) return size < 0 ? size : -ENOENT;
-  if (size >= static_cast<long>(kMostPathBytes) - 2) return -ENAMETOOLONG;
+  if (size >= static_cast<long>(kMostPathBytes)) return -ENAMETOOLONG;
   std::size_t end = static_cast<std::size_t>(size);
   if (place.slash) into[end++] = '/';
   into[end] = 0;
@@ -280,9 +336,11 @@ long open_object(const Caller& caller, Place& place, bool follow, Descriptor& in
       return 0;
     }
     if (links >= kMostLinks) return -ELOOP;
-    if (is_magic_link(place.parent.number, found.stx_mode))
-      return into.keep(sys::call(__NR_openat, place.parent.number, place.name, O_PATH | O_CLOEXEC));
-    char text[kMostPathBytes];
+    if (is_magic_link(place.parent.number, found.stx_mode)) {
+      const unsigned flags = place.slash ? O_PATH | O_DIRECTORY | O_CLOEXEC : O_PATH | O_CLOEXEC;
+      return into.keep(sys::call(__NR_openat, place.parent.number, place.name, flags));
+    }
+    char text[kMostLinkBytes];
     if (rc = read_link(place, text); rc < 0) return rc;
     Descriptor base;
     base.take(place.parent);

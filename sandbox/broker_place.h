@@ -23,6 +23,8 @@ namespace oncelatch::sandbox {
 inline constexpr unsigned kMostPathBytes = 4096;  // PATH_MAX, with the NUL
 inline constexpr int kMostLinks = 40;             // MAXSYMLINKS
 
+inline constexpr unsigned kMostLinkBytes = kMostPathBytes + 1;  // with a slash behind it
+
 using FileStatus = struct statx;
 
 struct Descriptor {
@@ -56,20 +58,25 @@ class Caller {
   // The directory that `path` is relative to: O_PATH; none for an absolute one.
   long base(int directory, const char* path, Descriptor& into) const;
   long open_descriptor(int number, Descriptor& into) const;  // O_PATH of what it has open
+  long copy_descriptor(int number, Descriptor& into) const;  // what dup(2) would give it
   [[nodiscard]] int thread() const { return thread_; }
   [[nodiscard]] long process() const;  // -errno
   [[nodiscard]] long umask() const;
+  [[nodiscard]] std::uint64_t limit(int resource) const;  // RLIMIT_…, the soft one
+  [[nodiscard]] bool has_signal() const;                  // it would be interrupted
+  [[nodiscard]] bool is_crowded() const;                  // it can take no more descriptors
 
  private:
+  bool read_status(char* into, unsigned size) const;
   [[nodiscard]] long status_field(const char* name, unsigned radix) const;
   int thread_;
 };
 
 struct Place {
-  Descriptor parent;                // O_PATH
-  char name[256];                   // the last component; "." for a path without one
-  bool slash;                       // stood behind it
-  char path[kMostPathBytes + 256];  // its name in the view: "/work/repository/src/file"
+  Descriptor parent;              // O_PATH
+  char name[kMostPathBytes];      // the last component; "." for a path without one
+  bool slash;                     // stood behind it
+  char path[2 * kMostPathBytes];  // its name in the view: "/work/repository/src/file"
 };
 
 // `path` isn't empty. The parent exists, the last component needn't.
@@ -80,7 +87,7 @@ long open_object(const Caller& caller, Place& place, bool follow, Descriptor& in
 
 // True for a symbolic link that leads to an object of a process and not to a name.
 bool is_magic_link(int directory, unsigned mode);
-// The text of a link at a place, NUL-terminated, in kMostPathBytes; with the place's slash behind it.
+// The text of a link at a place, NUL-terminated, in kMostLinkBytes; with the place's slash behind it.
 long read_link(const Place& place, char* into);
 
 // Its name in the view, in kMostPathBytes: "/work/repository/src".

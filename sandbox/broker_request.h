@@ -40,7 +40,7 @@ struct ObjectPath {
 
 // The last component as the kernel is told it, with the slash that stood behind it.
 struct LastName {
-  char text[258];
+  char text[kMostPathBytes + 1];
   explicit LastName(const Place& place) {
     const std::size_t size = std::strlen(place.name);
     std::memcpy(text, place.name, size + 1);
@@ -57,14 +57,21 @@ struct Broker::Request {
   [[nodiscard]] unsigned number(int index) const { return index < 0 ? 0 : static_cast<unsigned>(arguments[index]); }
   [[nodiscard]] int directory(int index) const { return index < 0 ? AT_FDCWD : static_cast<int>(arguments[index]); }
   long text(int index, char* into) const { return caller.read_text(arguments[index], into); }
-  // Where one of its two paths leads. The text stays in `into`.
-  long place(int directory_index, int path_index, Place& place, char* into) const {
-    const long size = text(path_index, into);
-    if (size < 0) return size;
-    if (size == 0) return -ENOENT;
+  // A path that may not be empty.
+  long path(int index, char* into) const {
+    const long size = text(index, into);
+    return size == 0 ? -ENOENT : size;
+  }
+  // Where it leads.
+  long place_of(int directory_index, const char* path, Place& place) const {
     Descriptor base;
-    if (long rc = caller.base(directory(directory_index), into, base); rc < 0) return rc;
-    return find_place(caller, base.number, into, place);
+    if (long rc = caller.base(directory(directory_index), path, base); rc < 0) return rc;
+    return find_place(caller, base.number, path, place);
+  }
+  // Both of one of its two paths. The text stays in `into`.
+  long place(int directory_index, int path_index, Place& place, char* into) const {
+    const long size = path(path_index, into);
+    return size < 0 ? size : place_of(directory_index, into, place);
   }
 };
 
