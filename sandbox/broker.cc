@@ -42,8 +42,7 @@ class FileSizeLimit {
 
 // Of what is writable in the view: the host's trees are guarded; a private one is worked in only where it holds one of
 // those, since no rule of Landlock could let it be written without them.
-Outcome Broker::prepare(const WirePlan& plan, unsigned umask) {
-  first_umask_ = umask;
+Outcome Broker::prepare(const WirePlan& plan) {
   for (std::uint32_t i = 0; i < plan.entry_count; ++i) {
     const Entry& entry = plan.entries[i];
     if (!is_writable(entry) || makes_by_itself(plan, entry)) continue;
@@ -58,10 +57,9 @@ Outcome Broker::listen(int listener) {
   return {};
 }
 
-// For the next call on behalf. As long as nobody has changed it, everybody has that of the program's start; to ask the
-// kernel costs as much as the rest of the call.
+// For the next call on behalf; most callers have the same.
 void Broker::take_umask(const Request& request) {
-  const long mask = umask_varies_ ? request.caller.umask() : static_cast<long>(first_umask_);
+  const long mask = callers_.umask_of(request.caller);
   const long wanted = mask < 0 ? 0777 : mask;
   if (wanted != umask_) sys::call(__NR_umask, wanted);
   umask_ = wanted;
@@ -96,8 +94,8 @@ bool Broker::serve() {
   const long rc = sys::call(__NR_ioctl, listener_, SECCOMP_IOCTL_NOTIF_RECV, &notification);
   if (rc < 0) return rc == -EINTR || (rc == -ENOENT && has_callers());  // the one that called ended meanwhile
   const seccomp_data& data = notification.data;
-  const Request request{notification.id, Caller(static_cast<int>(notification.pid)), brokered_call(data.arch, data.nr),
-                        data.args};
+  const Request request{notification.id, callers_.find(static_cast<int>(notification.pid)),
+                        brokered_call(data.arch, data.nr), data.args};
   const bool leaves_it = leaves_all_to_kernel_by_test();
   const Answer answer = leaves_it                 ? Answer::by_kernel()
                         : request.call == nullptr ? Answer::error(-EPERM)
@@ -151,7 +149,7 @@ Broker::Answer Broker::act(const Request& request) {
     case Deed::bind:
       return bind(request);
     case Deed::umask:
-      umask_varies_ = umask_varies_ || (request.number(call.mode) & 0777) != first_umask_;
+      callers_.forget_umasks();
       return Answer::by_kernel();
   }
   return Answer::error(-EPERM);

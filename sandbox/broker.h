@@ -22,8 +22,8 @@ namespace oncelatch::sandbox {
 
 class Broker {
  public:
-  // Takes over which trees it works in, and the umask that the program starts with.
-  Outcome prepare(const WirePlan& plan, unsigned umask);
+  // Takes over which trees it works in.
+  Outcome prepare(const WirePlan& plan);
   Outcome listen(int listener);
   void move_to(int listener) { listener_ = listener; }
   // Answers calls as they come.
@@ -75,11 +75,10 @@ class Broker {
   static constexpr unsigned kMostWaiting = 32;
   GuardRules rules_;
   HardLinks links_;
+  Callers callers_;
   int listener_ = -1;
   WaitingOpen waiting_opens_[kMostWaiting];
   unsigned waiting_ = 0;
-  unsigned first_umask_ = 0;
-  bool umask_varies_ = false;
   long umask_ = -1;  // ours now
 };
 

@@ -164,7 +164,7 @@ void Broker::look_again() {
   for (unsigned i = 0; i < waiting_; ++i) {
     const WaitingOpen one = waiting_opens_[i];
     long fd = is_valid(one.id) ? open_without_waiting(one.pipe, one.flags) : -ESRCH;
-    if (fd == -ENXIO && Caller(one.thread).has_signal()) fd = -kRestart;
+    if (fd == -ENXIO && callers_.find(one.thread).has_signal()) fd = -kRestart;
     if (fd == -ENXIO) {
       waiting_opens_[kept++] = one;
       continue;

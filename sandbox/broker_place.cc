@@ -157,6 +157,46 @@ class Walk {
 
 }  // namespace
 
+namespace {
+
+// Of what the directory in /proc is of; negative where it has ended. The size of the list is their number, since 6.2.
+long count_descriptors(int directory) {
+  FileStatus found{};
+  const long rc = sys::call(__NR_statx, directory, "fd", 0, STATX_SIZE, &found);
+  return rc < 0 ? rc : static_cast<long>(found.stx_size);
+}
+
+}  // namespace
+
+Caller Callers::find(int thread) {
+  for (Known& known : known_) {
+    if (known.thread != thread) continue;
+    if (const long count = count_descriptors(known.directory); count >= 0) return {thread, known.directory, count};
+    sys::close(known.directory);  // of one that has ended
+    known = {};
+  }
+  Known& slot = known_[next_++ % kMost];
+  if (slot.thread != 0) sys::close(slot.directory);
+  SmallText path;
+  path.text("/proc/").number(static_cast<std::uint64_t>(thread));
+  const long opened = sys::call(__NR_openat, AT_FDCWD, path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  slot = {opened < 0 ? 0 : thread, static_cast<int>(opened), -1};
+  return {thread, static_cast<int>(opened), count_descriptors(slot.directory)};
+}
+
+long Callers::umask_of(const Caller& caller) {
+  for (Known& known : known_) {
+    if (known.thread != caller.thread()) continue;
+    if (known.umask < 0) known.umask = caller.umask();
+    return known.umask;
+  }
+  return caller.umask();
+}
+
+void Callers::forget_umasks() {
+  for (Known& known : known_) known.umask = -1;
+}
+
 long Caller::read_bytes(std::uint64_t address, void* into, unsigned size) const {
   iovec here{into, size};
   iovec there{reinterpret_cast<void*>(address), size};
@@ -182,9 +222,8 @@ long Caller::read_text(std::uint64_t address, char* into) const {
 long Caller::open_descriptor(int number, Descriptor& into) const {
   if (number < 0) return -EBADF;
   SmallText path;
-  path.text("/proc/").number(static_cast<std::uint64_t>(thread_)).text("/fd/");
-  path.number(static_cast<std::uint64_t>(number));
-  const long rc = into.keep(sys::call(__NR_openat, AT_FDCWD, path.c_str(), O_PATH | O_CLOEXEC));
+  path.text("fd/").number(static_cast<std::uint64_t>(number));
+  const long rc = into.keep(sys::call(__NR_openat, directory_, path.c_str(), O_PATH | O_CLOEXEC));
   return rc == -ENOENT ? -EBADF : rc;
 }
 
@@ -198,16 +237,12 @@ long Caller::copy_descriptor(int number, Descriptor& into) const {
 long Caller::base(int directory, const char* path, Descriptor& into) const {
   if (path[0] == '/') return 0;
   if (directory != AT_FDCWD) return open_descriptor(directory, into);
-  SmallText own;
-  own.text("/proc/").number(static_cast<std::uint64_t>(thread_)).text("/cwd");
-  return into.keep(sys::call(__NR_openat, AT_FDCWD, own.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  return into.keep(sys::call(__NR_openat, directory_, "cwd", O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
 // The beginning of what /proc says of it, NUL-terminated.
 bool Caller::read_status(char* into, unsigned size) const {
-  SmallText path;
-  path.text("/proc/").number(static_cast<std::uint64_t>(thread_)).text("/status");
-  const long fd = sys::call(__NR_openat, AT_FDCWD, path.c_str(), O_RDONLY | O_CLOEXEC);
+  const long fd = sys::call(__NR_openat, directory_, "status", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
   const long got = sys::call(__NR_read, fd, into, size - 1);
   sys::close(static_cast<int>(fd));
@@ -254,13 +289,8 @@ std::uint64_t Caller::limit(int resource) const {
   return found.soft;
 }
 
-// The size of the directory is their number, since 6.2.
 bool Caller::is_crowded() const {
-  SmallText path;
-  path.text("/proc/").number(static_cast<std::uint64_t>(thread_)).text("/fd");
-  FileStatus found{};
-  const long rc = sys::call(__NR_statx, AT_FDCWD, path.c_str(), 0, STATX_SIZE, &found);
-  return rc == 0 && found.stx_size >= limit(RLIMIT_NOFILE);
+  return descriptors_ >= limit(RLIMIT_NOFILE);
 }
 
 bool is_magic_link(int directory, unsigned mode) {

@@ -1,7 +1,7 @@
 // Where a caller's path leads, found by the broker: relative to the caller's own directory and descriptors, inside the
 // root that both share. The last component isn't followed: what stands there is the call's to decide.
 //
-//   Caller caller(notification.pid);
+//   Caller caller = callers.find(notification.pid);
 //   char text[kMostPathBytes];
 //   if (long rc = caller.read_text(address, text); rc < 0) return rc;
 //   Descriptor base; Place place;
@@ -51,7 +51,11 @@ struct Descriptor {
 // The thread that made the call, in the broker's pid namespace.
 class Caller {
  public:
-  explicit Caller(int thread) : thread_(thread) {}
+  // `directory`: /proc/THREAD; `descriptors`: how many it has open, or negative.
+  Caller(int thread, int directory, long descriptors)
+      : thread_(thread),
+        directory_(directory),
+        descriptors_(descriptors < 0 ? 0 : static_cast<std::uint64_t>(descriptors)) {}
   // A NUL-terminated text of its memory, at most kMostPathBytes: its length, -EFAULT or -ENAMETOOLONG.
   long read_text(std::uint64_t address, char* into) const;
   long read_bytes(std::uint64_t address, void* into, unsigned size) const;
@@ -70,6 +74,29 @@ class Caller {
   bool read_status(char* into, unsigned size) const;
   [[nodiscard]] long status_field(const char* name, unsigned radix) const;
   int thread_;
+  int directory_;
+  std::uint64_t descriptors_;
+};
+
+// Those that called last. A directory of /proc stays that of the thread it was opened for, whoever gets its number
+// later; so nothing that was learnt of one is taken for another's. Ownership: the directories, never closed at the end.
+class Callers {
+ public:
+  Caller find(int thread);
+  // Asked of the kernel once for each: that costs as much as the rest of a call.
+  long umask_of(const Caller& caller);
+  // Somebody changes it, for whoever shares it.
+  void forget_umasks();
+
+ private:
+  struct Known {
+    int thread;  // 0: none
+    int directory;
+    long umask;  // -1: not asked for
+  };
+  static constexpr unsigned kMost = 16;
+  Known known_[kMost] = {};
+  unsigned next_ = 0;
 };
 
 struct Place {

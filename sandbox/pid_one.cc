@@ -224,7 +224,7 @@ int receive_listener(const Context& context, int program_pidfd) {
 
 // The broker's part of the first process. Until the listener is there both share their descriptors: none is closed.
 int begin_brokering(Context& context) {
-  if (Outcome outcome = broker.prepare(*context.plan, context.umask); outcome.error != 0)
+  if (Outcome outcome = broker.prepare(*context.plan); outcome.error != 0)
     give_up(Stage::first_process, outcome);
   if (Outcome outcome = load_broker_filter(context); outcome.error != 0) give_up(Stage::seccomp, outcome);
   const int listener = receive_listener(context, context.program_pidfd);
