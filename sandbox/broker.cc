@@ -61,8 +61,9 @@ Outcome Broker::listen(int listener) {
 void Broker::take_umask(const Request& request) {
   const long mask = callers_.umask_of(request.caller);
   const long wanted = mask < 0 ? 0777 : mask;
-  if (wanted != umask_) sys::call(__NR_umask, wanted);
+  if (!umask_known_ || wanted != umask_) sys::call(__NR_umask, wanted);
   umask_ = wanted;
+  umask_known_ = true;
 }
 
 void Broker::work() {

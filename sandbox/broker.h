@@ -20,6 +20,7 @@
 
 namespace oncelatch::sandbox {
 
+// All-zero defaults: it stands in .bss and costs only the pages that are used.
 class Broker {
  public:
   // Takes over which trees it works in.
@@ -44,7 +45,7 @@ class Broker {
   struct WaitingOpen {
     std::uint64_t id = 0;
     int thread = 0;
-    int pipe = -1;  // O_PATH
+    int pipe = 0;  // O_PATH
     unsigned flags = 0;
   };
 
@@ -76,10 +77,11 @@ class Broker {
   GuardRules rules_;
   HardLinks links_;
   Callers callers_;
-  int listener_ = -1;
+  int listener_ = 0;
   WaitingOpen waiting_opens_[kMostWaiting];
   unsigned waiting_ = 0;
-  long umask_ = -1;  // ours now
+  long umask_ = 0;  // ours now, once it is known
+  bool umask_known_ = false;
 };
 
 }  // namespace oncelatch::sandbox

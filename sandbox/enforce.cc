@@ -18,24 +18,24 @@ constexpr Step kOutside[] = {
     {Stage::identity, become_confined_user}, {Stage::namespaces, make_namespaces},  // returns in both processes
 };
 
-// In the first process of the new namespaces. Mounts come before Landlock, which forbids them; capabilities go before
-// the filter, whose denials then need none.
+// In the first process of the new namespaces. What needs no plan comes first: the launcher still writes it. Mounts come
+// before Landlock, which forbids them; capabilities go before the filter, whose denials then need none.
 constexpr Step kInside[] = {
     {Stage::identity_maps, map_identity},
     {Stage::limits, offer_to_oom_killer},  // while its own files in /proc are still its own
     {Stage::non_dumpable, hide_memory},
-    {Stage::plan, receive_plan},  // written by the launcher while the namespaces were made
     {Stage::root, make_root},
-    {Stage::skeleton, build_skeleton},  // usr, etc by list, home, workspace, the plan's binds
     {Stage::devices, make_devices},
     {Stage::proc, mount_proc},
-    {Stage::root, freeze_root},  // what is bound from it from here on is read-only too
-    {Stage::covers, cover_workspace},
     {Stage::host_name, name_host},
     {Stage::loopback, raise_loopback},
     {Stage::namespace_limits, limit_namespaces},  // user.max_user_namespaces = 0, kernel.pid_max
-    {Stage::seal_proc, seal_proc},                // after the sysctls were written
-    {Stage::pivot, pivot},                        // old root detached
+    {Stage::plan, receive_plan},
+    {Stage::skeleton, build_skeleton},  // usr, etc by list, home, workspace, the plan's binds
+    {Stage::root, freeze_root},         // what is bound from it from here on is read-only too
+    {Stage::covers, cover_workspace},
+    {Stage::seal_proc, seal_proc},  // after the sysctls were written
+    {Stage::pivot, pivot},          // old root detached
     {Stage::limits, limit_resources},
     {Stage::capabilities, drop_capabilities},
     {Stage::no_new_privileges, forbid_new_privileges},

@@ -16,6 +16,7 @@
 #include <cerrno>
 #include <chrono>
 #include <climits>
+#include <cstdio>
 #include <cstring>
 #include <optional>
 
@@ -193,8 +194,26 @@ Cgroup group_for(const SandboxPlan& plan) {
   return Cgroup::make({plan.limits.memory, plan.limits.processes, plan.uid == 0});
 }
 
+// kernel.pid_max belongs to the pid namespace since 6.14; before, writing it would change the host.
+bool pid_max_is_ours(const std::string& kernel) {
+  int major = 0;
+  int minor = 0;
+  if (std::sscanf(kernel.c_str(), "%d.%d", &major, &minor) != 2) return false;
+  return major > 6 || (major == 6 && minor >= 14);
+}
+
+// After the numbers have wrapped once the kernel gives none below 300, so where something else limits exactly, these
+// may go higher.
+std::uint64_t pid_max_of(const SandboxPlan& plan, const HostFacts& facts, const Cgroup& group) {
+  constexpr std::uint64_t kReservedNumbers = 300;
+  constexpr std::uint64_t kMostNumbers = 4 << 20;  // PID_MAX_LIMIT
+  if (facts.tier() != Tier::full || !pid_max_is_ours(facts.kernel)) return 0;
+  const bool exact = plan.uid != 0 || group.limits_processes();  // no rlimit binds the kernel's root
+  return std::min(plan.limits.processes + (exact ? kReservedNumbers : 0), kMostNumbers);
+}
+
 Beginning beginning_of(const SandboxPlan& plan, const VerifiedArtifact& artifact, const HostFacts& facts,
-                       const Streams& streams) {
+                       const Streams& streams, const Cgroup& group) {
   const bool on_host = facts.tier() == Tier::landlock;
   Beginning beginning{.magic = kPlanMagic,
                       .version = kPlanVersion,
@@ -202,7 +221,10 @@ Beginning beginning_of(const SandboxPlan& plan, const VerifiedArtifact& artifact
                       .uid = plan.uid,
                       .gid = plan.gid,
                       .shown_uid = on_host ? plan.uid : shown_uid(plan),
-                      .shown_gid = on_host ? plan.gid : shown_gid(plan)};
+                      .shown_gid = on_host ? plan.gid : shown_gid(plan),
+                      .unused = 0,
+                      .pid_max = pid_max_of(plan, facts, group),
+                      .shared_memory = plan.limits.temporary_bytes};
   auto set = [&](bool condition, std::uint32_t flag) { beginning.flags |= condition ? flag : 0; };
   set(plan.network == Network::ports, kPlanHostNetwork);
   set(plan.network == Network::loopback, kPlanLoopback);
@@ -331,7 +353,9 @@ Result<Confined> enter(const SandboxPlan& plan, const VerifiedArtifact& artifact
                        const Streams& streams) {
   TRY(check_launch(plan, artifact, facts));
   std::optional<PreparedSandbox> prepared;  // before the processes, so that these end before their targets go
-  Started started = TRY(start_exec_path(beginning_of(plan, artifact, facts, streams), streams, group_for(plan)));
+  Cgroup group = group_for(plan);
+  const Beginning beginning = beginning_of(plan, artifact, facts, streams, group);
+  Started started = TRY(start_exec_path(beginning, streams, std::move(group)));
   Confined& confined = started.confined;
   prepared.emplace(TRY(prepare(plan, facts, confined.group)));
   TRY(deliver(started.plan.get(), *prepared, artifact.fd()));

@@ -145,7 +145,6 @@ SandboxPlan HostView::plan() const {
 }
 
 void HostView::adjust(PlanFields& fields) const {
-  fields.pid_max = 0;
   fields.processes += tasks_now();
 }
 

@@ -224,8 +224,7 @@ int receive_listener(const Context& context, int program_pidfd) {
 
 // The broker's part of the first process. Until the listener is there both share their descriptors: none is closed.
 int begin_brokering(Context& context) {
-  if (Outcome outcome = broker.prepare(*context.plan); outcome.error != 0)
-    give_up(Stage::first_process, outcome);
+  if (Outcome outcome = broker.prepare(*context.plan); outcome.error != 0) give_up(Stage::first_process, outcome);
   if (Outcome outcome = load_broker_filter(context); outcome.error != 0) give_up(Stage::seccomp, outcome);
   const int listener = receive_listener(context, context.program_pidfd);
   if (listener < 0) return -1;
@@ -242,10 +241,10 @@ int work_as_broker(void*) {
 // In a thread: what a call on behalf waits for, nobody else does. It ends with the process, and the process with it.
 long start_brokering() {
   constexpr long kGuard = 4096;
-  constexpr long kStack = 256 * 1024;
+  constexpr long kStack = 128 * 1024;
   constexpr long kReadWrite = 3;
-  constexpr long kPrivateAnonymous = 0x22;
-  const long stack = sys::call(__NR_mmap, nullptr, kGuard + kStack, kReadWrite, kPrivateAnonymous, -1, 0);
+  constexpr long kPrivateAnonymousNow = 0x8022;  // with its pages: the program's process waits for the first answer
+  const long stack = sys::call(__NR_mmap, nullptr, kGuard + kStack, kReadWrite, kPrivateAnonymousNow, -1, 0);
   if (stack < 0 && stack > -4096) return stack;
   if (long rc = sys::call(__NR_mprotect, stack, kGuard, 0); rc < 0) return rc;
   constexpr int kThread = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;

@@ -116,11 +116,9 @@ void read_head(Cursor& in, std::size_t size) {
 void read_numbers(Cursor& in, WirePlan& plan) {
   in.number(plan.sources);
   in.number(plan.landlock_abi);
-  in.number(plan.pid_max);
   in.number(plan.processes);
   in.number(plan.file_size);
   in.number(plan.open_files);
-  in.number(plan.shared_memory);
   in.number(plan.seconds);
   in.number(plan.memory);
   if (plan.sources > kMostSources || plan.seconds > kMostSeconds) in.fail();

@@ -66,7 +66,7 @@ struct TextList {
 };
 
 inline constexpr std::uint32_t kPlanMagic = 0x31504C4F;  // "OLP1"
-inline constexpr std::uint32_t kPlanVersion = 4;
+inline constexpr std::uint32_t kPlanVersion = 5;
 inline constexpr std::uint32_t kMostEntries = 1024;
 inline constexpr std::uint32_t kMostSources = 512;
 inline constexpr std::uint32_t kMostPorts = 64;
@@ -93,19 +93,20 @@ struct Beginning {
   std::uint32_t gid = 0;
   std::uint32_t shown_uid = 0;
   std::uint32_t shown_gid = 0;
+  std::uint32_t unused = 0;
+  std::uint64_t pid_max = 0;        // 0: this kernel has no limit per pid namespace
+  std::uint64_t shared_memory = 0;  // bytes of /dev/shm
 };
 
 // All-zero defaults: it stands in .bss and costs only the pages that are used.
 struct WirePlan : Beginning {
   std::uint32_t sources = 0;
   std::int32_t landlock_abi = 0;
-  std::uint64_t pid_max = 0;  // 0: this kernel has no limit per pid namespace
   std::uint64_t processes = 0;
   std::uint64_t file_size = 0;
   std::uint64_t open_files = 0;
-  std::uint64_t shared_memory = 0;  // bytes of /dev/shm
-  std::uint64_t seconds = 0;        // until everything is ended; 0: no limit
-  std::uint64_t memory = 0;         // bytes of all processes, enforced by the first process inside; 0: not by it
+  std::uint64_t seconds = 0;  // until everything is ended; 0: no limit
+  std::uint64_t memory = 0;   // bytes of all processes, enforced by the first process inside; 0: not by it
   Text working_directory;
   Text program;            // path inside
   Text planted_directory;  // outside the view: "secret" (a file), "socket"

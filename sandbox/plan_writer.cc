@@ -57,11 +57,9 @@ std::string write_plan(const PlanFields& fields) {
   put(out, std::uint32_t{0});
   put(out, fields.sources);
   put(out, fields.landlock_abi);
-  put(out, fields.pid_max);
   put(out, fields.processes);
   put(out, fields.file_size);
   put(out, fields.open_files);
-  put(out, fields.shared_memory);
   put(out, fields.seconds);
   put(out, fields.memory);
   for (const std::string* text :

@@ -19,11 +19,9 @@ namespace oncelatch::sandbox {
 struct PlanFields {
   std::uint32_t sources = 0;
   std::int32_t landlock_abi = 0;
-  std::uint64_t pid_max = 0;
   std::uint64_t processes = 0;
   std::uint64_t file_size = 0;
   std::uint64_t open_files = 0;
-  std::uint64_t shared_memory = 0;
   std::uint64_t seconds = 0;
   std::uint64_t memory = 0;
   std::string working_directory;

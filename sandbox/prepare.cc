@@ -1,7 +1,6 @@
 #include "sandbox/prepare.h"
 
 #include <cerrno>
-#include <cstdio>
 #include <optional>
 
 #include "sandbox/host_view.h"
@@ -14,21 +13,12 @@ namespace oncelatch::sandbox {
 
 namespace {
 
-// kernel.pid_max belongs to the pid namespace since 6.14; before, writing it would change the host.
-bool pid_max_is_ours(const std::string& kernel) {
-  int major = 0;
-  int minor = 0;
-  if (std::sscanf(kernel.c_str(), "%d.%d", &major, &minor) != 2) return false;
-  return major > 6 || (major == 6 && minor >= 14);
-}
-
 PlanFields fields_of(const SandboxPlan& plan, const HostFacts& facts, const Planted& planted) {
   PlanFields fields;
   fields.landlock_abi = facts.landlock_abi;
   fields.processes = plan.limits.processes;
   fields.file_size = plan.limits.file_size;
   fields.open_files = plan.limits.open_files;
-  fields.shared_memory = plan.limits.temporary_bytes;
   fields.seconds = std::min(plan.limits.seconds, kMostSeconds);
   fields.working_directory = plan.working_directory.empty() ? plan.workspace : plan.working_directory;
   fields.program = plan.program_inside;
@@ -38,17 +28,6 @@ PlanFields fields_of(const SandboxPlan& plan, const HostFacts& facts, const Plan
   fields.arguments = plan.argv;
   fields.environment = plan.environment;
   return fields;
-}
-
-// What a control group limits needs no second counting. After the numbers have wrapped once the kernel gives none below
-// 300, so where something else limits exactly, these may go higher.
-void divide_limits(PlanFields& fields, const SandboxPlan& plan, const HostFacts& facts, const Cgroup& group) {
-  constexpr std::uint64_t kReservedNumbers = 300;
-  constexpr std::uint64_t kMostNumbers = 4 << 20;          // PID_MAX_LIMIT
-  bool exact = plan.uid != 0 || group.limits_processes();  // no rlimit binds the kernel's root
-  const std::uint64_t most = std::min(plan.limits.processes + (exact ? kReservedNumbers : 0), kMostNumbers);
-  fields.pid_max = pid_max_is_ours(facts.kernel) ? most : 0;
-  fields.memory = group.limits_memory() ? 0 : plan.limits.memory;
 }
 
 Status check_program(const SandboxPlan& plan, const VerifiedArtifact& artifact) {
@@ -85,7 +64,7 @@ Result<PreparedSandbox> prepare(const SandboxPlan& plan, const HostFacts& facts,
   const std::string session = plan.home.substr(0, plan.home.empty() ? 0 : plan.home.rfind('/'));
   prepared.planted = TRY(Planted::make(plan.uid, plan.gid, session, on_host ? host->visible() : builder->visible()));
   PlanFields fields = fields_of(on_host ? host->plan() : plan, facts, *prepared.planted);
-  divide_limits(fields, plan, facts, group);
+  fields.memory = group.limits_memory() ? 0 : plan.limits.memory;  // no second counting
   if (on_host) host->adjust(fields);
   fields.sources = static_cast<std::uint32_t>(opened.size());
   prepared.sources = std::move(opened);

@@ -17,11 +17,9 @@ PlanFields example() {
   PlanFields fields;
   fields.sources = 2;
   fields.landlock_abi = 7;
-  fields.pid_max = 512;
   fields.processes = 512;
   fields.file_size = 1 << 20;
   fields.open_files = 64;
-  fields.shared_memory = 1 << 16;
   fields.working_directory = "/ws";
   fields.program = "/opt/tool";
   fields.planted_directory = "/run/oncelatch-probe-1";
