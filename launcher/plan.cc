@@ -9,8 +9,9 @@ namespace oncelatch::launcher {
 namespace {
 
 // What of the repository's git directory would run on the host later. The creation guard covers what doesn't exist yet.
-constexpr std::string_view kGitProtected[] = {".git/hooks", ".git/config", ".git/info", ".git/modules",
-                                              ".git/config.worktree"};
+constexpr std::string_view kGitProtected[] = {".git/hooks", ".git/config", ".git/config.worktree"};
+// Git works in these, too: where the broker guards by names, they stay writable.
+constexpr std::string_view kGitGuarded[] = {".git/info", ".git/modules"};
 
 std::string base_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
@@ -18,13 +19,17 @@ std::string base_name(const std::string& path) {
 
 void add_covers(sandbox::SandboxPlan& plan, const AgentProfile& agent, bool git_is_file) {
   using Kind = sandbox::Cover::Kind;
+  auto add_all = [&](std::vector<sandbox::Cover> covers) {
+    for (sandbox::Cover& cover : covers) plan.covers.push_back(std::move(cover));
+  };
   auto add = [&](std::string_view name, Kind kind) {
-    for (sandbox::Cover& cover : cover_path(plan.workspace, std::string(name), kind, {plan.workspace}))
-      plan.covers.push_back(std::move(cover));
+    add_all(cover_path(plan.workspace, std::string(name), kind, {plan.workspace}));
   };
   for (std::string_view hidden : agent.hidden) add(hidden, Kind::hide);
   if (git_is_file) return add(".git", Kind::protect);
   for (std::string_view name : kGitProtected) add(name, Kind::protect);
+  for (std::string_view name : kGitGuarded)
+    add_all(cover_where_unguarded(plan.workspace, std::string(name), {plan.workspace}));
 }
 
 }  // namespace

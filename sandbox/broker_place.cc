@@ -127,8 +127,8 @@ class Walk {
     if (size == 0) size = sys::call(__NR_readlinkat, here_.number, name, text, sizeof text - 1);
     if (size <= 0) return size < 0 ? size : -ENOENT;
     const std::size_t left = std::strlen(at_);
-    if (static_cast<std::size_t>(size) + left >= sizeof rest_) return -ENAMETOOLONG;
-    std::memmove(rest_ + size, at_, left + 1);  // begins with a slash or is empty
+    if (static_cast<std::size_t>(size) + left >= sizeof rest_) return -ELOOP;  // it has gone round with a long text
+    std::memmove(rest_ + size, at_, left + 1);                                 // begins with a slash or is empty
     std::memcpy(rest_, text, static_cast<std::size_t>(size));
     return start();
   }

@@ -46,7 +46,8 @@ struct Cover {
   enum class Kind { hide, protect, link };
   std::string path;  // absolute, inside, below a mount's target
   Kind kind = Kind::protect;
-  bool required = false;  // refuse where it doesn't exist; else skip
+  bool required = false;         // refuse where it doesn't exist; else skip
+  bool where_unguarded = false;  // skip where the broker knows what may be made there by its name
 };
 
 // Another name of something in the view: a symbolic link, made before anything runs.

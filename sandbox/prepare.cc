@@ -54,7 +54,7 @@ Result<PreparedSandbox> prepare(const SandboxPlan& plan, const HostFacts& facts,
                       "the Landlock tier counts no memory itself");
   std::optional<ViewBuilder> builder;
   std::optional<HostView> host;
-  on_host ? (void)host.emplace(plan) : (void)builder.emplace(plan);
+  on_host ? (void)host.emplace(plan) : (void)builder.emplace(plan, plan.guard && facts.can_guard());
   TRY(on_host ? host->build() : builder->build());
   std::vector<ViewEntry> entries = TRY(on_host ? host->entries() : builder->entries());
   Sources& sources = on_host ? host->sources : builder->sources;

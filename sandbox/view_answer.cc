@@ -58,7 +58,7 @@ bool in_groups(gid_t group) {
 
 Result<ViewAnswers> ViewAnswers::of(const SandboxPlan& plan, int landlock_abi) {
   ViewAnswers answers(plan);
-  ViewBuilder builder(plan);
+  ViewBuilder builder(plan, plan.guard);
   TRY(builder.build());
   answers.entries_ = TRY(builder.entries());
   answers.known_rights_ = landlock::known_file_rights(landlock_abi);

@@ -107,7 +107,7 @@ Status ViewBuilder::add_bind(const Bind& bind) {
                       .executable = bind.executable,
                       .directory = opened.directory,
                       .map_owner = maps_owner(plan_, opened, read_only),
-                      .guarded = plan_.guard && !read_only && bind.source == bind.target};
+                      .guarded = guards_ && !read_only && bind.source == bind.target};
   view_.bind_source(opened.index, bind.target, options, rights_of(bind));
   return {};
 }
@@ -120,14 +120,15 @@ Status ViewBuilder::add_workspace() {
   visible_.push_back(workspace.real_path);
   mounts_[plan_.workspace] = workspace;
   view_.bind_source(workspace.index, plan_.workspace,
-                    {.directory = true, .map_owner = maps_owner(plan_, workspace, false), .guarded = plan_.guard},
+                    {.directory = true, .map_owner = maps_owner(plan_, workspace, false), .guarded = guards_},
                     Rights::read_write_execute);
   return {};
 }
 
 Status ViewBuilder::add_covers() {
   Covers covers(sources, mounts_);
-  for (const Cover& cover : plan_.covers) TRY(covers.add(cover));
+  for (const Cover& cover : plan_.covers)
+    if (!cover.where_unguarded || !guards_) TRY(covers.add(cover));
   return covers.write(view_);
 }
 

@@ -23,7 +23,9 @@ namespace oncelatch::sandbox {
 
 class ViewBuilder {
  public:
-  explicit ViewBuilder(const SandboxPlan& plan) : plan_(plan), account_(account_of(shown_uid(plan))) {}
+  // `guards`: the plan's guard, where it can be had.
+  ViewBuilder(const SandboxPlan& plan, bool guards)
+      : plan_(plan), guards_(guards), account_(account_of(shown_uid(plan))) {}
 
   [[nodiscard]] Status build();
   [[nodiscard]] Result<std::vector<ViewEntry>> entries() { return view_.finish(); }
@@ -39,6 +41,7 @@ class ViewBuilder {
   Status add_alias(const Alias& alias);
 
   const SandboxPlan& plan_;
+  bool guards_;
   Account account_;
   View view_;
   std::vector<std::string> visible_;

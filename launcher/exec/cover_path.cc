@@ -74,4 +74,13 @@ std::vector<sandbox::Cover> cover_path(const std::string& root, const std::strin
   return covers;
 }
 
+std::vector<sandbox::Cover> cover_where_unguarded(const std::string& root, const std::string& relative,
+                                                  const std::vector<std::string>& shown) {
+  std::vector<sandbox::Cover> covers = cover_path(root, relative, sandbox::Cover::Kind::protect, shown);
+  const bool plain =
+      covers.size() == 1 && covers[0].kind == sandbox::Cover::Kind::protect && covers[0].path == root + "/" + relative;
+  if (plain) covers[0].where_unguarded = true;
+  return covers;
+}
+
 }  // namespace oncelatch::launcher

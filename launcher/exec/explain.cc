@@ -77,6 +77,7 @@ class Explanation {
     page_.row("runs as", user + ", without capabilities");
   }
 
+  [[nodiscard]] bool guards() const { return inside_.guard && facts_.can_guard(); }
   [[nodiscard]] bool on_host() const { return facts_.tier() == sandbox::Tier::landlock; }
 
   void add_binds(Access access) {
@@ -110,7 +111,7 @@ class Explanation {
 
   void add_covers(Cover::Kind kind) {
     for (const Cover& cover : inside_.covers)
-      if (cover.kind == kind) page_.row(cover.path, origins_.of_cover(cover));
+      if (cover.kind == kind && !(cover.where_unguarded && guards())) page_.row(cover.path, origins_.of_cover(cover));
   }
 
   void add_refused() {

@@ -23,7 +23,9 @@ namespace {
 
 constexpr const char* kHomeInside = "/home/agent";
 // What of a repository's git directory would run on the host later.
-constexpr const char* kGitProtected[] = {"hooks", "config", "info", "modules", "config.worktree"};
+constexpr const char* kGitProtected[] = {"hooks", "config", "config.worktree"};
+// Git works in these, too: where the broker guards by names, they stay writable.
+constexpr const char* kGitGuarded[] = {"info", "modules"};
 
 std::string shown(const std::string& text) {
   return escape_for_display(text, 400);
@@ -223,8 +225,12 @@ class PlanMaker {
 
   // What is there now must still be there when it is covered.
   void protect(const std::string& root, const std::string& relative) {
+    add_covers(cover_path(root, relative, sandbox::Cover::Kind::protect, writable_));
+  }
+
+  void add_covers(std::vector<sandbox::Cover> covers) {
     using Kind = sandbox::Cover::Kind;
-    for (sandbox::Cover& cover : cover_path(root, relative, Kind::protect, writable_)) {
+    for (sandbox::Cover& cover : covers) {
       auto same = [&](const sandbox::Cover& other) { return other.path == cover.path; };
       if (std::any_of(sandbox_.covers.begin(), sandbox_.covers.end(), same)) continue;
       if (cover.kind == Kind::link)
@@ -253,6 +259,7 @@ class PlanMaker {
     if (!bare && directory != sandbox_.workspace && !TRY(is_a(git, S_IFDIR))) return {};
     const std::string prefix = bare ? "" : ".git/";
     for (const char* name : kGitProtected) protect(directory, prefix + name);
+    for (const char* name : kGitGuarded) add_covers(cover_where_unguarded(directory, prefix + name, writable_));
     return protect_worktrees(directory, prefix + "worktrees");
   }
 

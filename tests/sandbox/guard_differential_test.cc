@@ -4,7 +4,7 @@
 // - F_GETFL doesn't tell O_NOFOLLOW of an existing file: it was found first, and is then opened as an object;
 // - files of other owners and those with a name outside, which may not be written or linked;
 // - more than 40 links in one lookup are too many for the kernel; for the broker only in one part of it, and the kernel
-//   counts twice what it looks up again, so near 40 it isn't of one mind either;
+//   counts twice what it looks up again, so from 20 on it isn't of one mind either;
 // - what lies deeper than a path can be long has no name that could be judged: ENAMETOOLONG;
 // - an open that waits for a pipe's reader isn't interrupted by a signal to a process of several threads.
 #include <filesystem>
