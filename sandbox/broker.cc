@@ -169,7 +169,7 @@ Broker::Answer Broker::truncate(const Request& request, std::int64_t length) {
   if (rc == 0) rc = name_of(object.number, name);
   if (rc < 0) return Answer::error(rc);
   if (rules_.tree_of(name) == nullptr || !is_type(found, S_IFREG)) return Answer::by_kernel();  // EISDIR, EINVAL
-  if (rules_.forbids_changing(name) || !links_.knows_all(device_of(found), found.stx_ino, found.stx_nlink))
+  if (rules_.forbids_changing(name) || !links_.knows_all(origin_of(found), found.stx_ino, found.stx_nlink))
     return Answer::error(-EACCES);
   if (!is_valid(request.id)) return Answer::error(-ESRCH);
   const std::uint64_t most = request.caller.limit(RLIMIT_FSIZE);
@@ -234,7 +234,7 @@ Broker::Answer Broker::make_hard_link(const Request& request) {
   const LastName last(to);
   rc = sys::call(__NR_linkat, AT_FDCWD, ObjectPath(object.number).c_str(), to.parent.number, last.text,
                  AT_SYMLINK_FOLLOW);
-  if (rc == 0) links_.made(device_of(found), found.stx_ino, found.stx_nlink);
+  if (rc == 0) links_.made(origin_of(found), found.stx_ino, found.stx_nlink);
   return Answer::error(rc);
 }
 

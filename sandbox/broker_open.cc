@@ -138,7 +138,7 @@ Broker::Answer Broker::open_file(Opening& opening, const Descriptor& object, con
   char name[kMostPathBytes];
   if (long rc = name_of(object.number, name); rc < 0) return Answer::error(rc);
   if (writes(opening.flags) &&
-      (rules_.forbids_changing(name) || !links_.knows_all(device_of(found), found.stx_ino, found.stx_nlink)))
+      (rules_.forbids_changing(name) || !links_.knows_all(origin_of(found), found.stx_ino, found.stx_nlink)))
     return Answer::error(-EACCES);
   if (!is_valid(opening.request.id)) return Answer::error(-ESRCH);
   const long fd = reopen(object.number, opening.flags);

@@ -1,5 +1,6 @@
 #include "sandbox/guard_rules.h"
 
+#include <asm/errno.h>
 #include <linux/fcntl.h>
 
 #include <cstring>
@@ -16,7 +17,7 @@ constexpr unsigned kMostPathBytes = 4096;
 // A path that grows at its end.
 class LongPath {
  public:
-  // Without its last `less` bytes, `name` behind it.
+  // Of `path` its first `size` bytes, `name` behind them.
   LongPath(const char* path, std::size_t size, const char* name) {
     const std::size_t more = std::strlen(name);
     if (size + more + 2 > sizeof text_) return;
@@ -25,9 +26,10 @@ class LongPath {
     std::memcpy(text_ + size + 1, name, more + 1);
     fits_ = true;
   }
-  [[nodiscard]] bool exists() const {
+  // Itself, not what a link leads to; -errno where it can't be found.
+  [[nodiscard]] long look() const {
     constexpr int kPresent = 0;  // F_OK
-    return fits_ && sys::call(__NR_faccessat, AT_FDCWD, text_, kPresent) == 0;
+    return fits_ ? sys::call(__NR_faccessat2, AT_FDCWD, text_, kPresent, AT_SYMLINK_NOFOLLOW) : -ENAMETOOLONG;
   }
 
  private:
@@ -48,10 +50,15 @@ const char* last_component(const char* path) {
 struct Directory {
   const char* path;
   std::size_t size;
-  [[nodiscard]] bool holds(const char* name) const { return LongPath(path, size, name).exists(); }
+  [[nodiscard]] bool holds(const char* name) const { return LongPath(path, size, name).look() == 0; }
+  // What can't be looked up may be there: whoever has the directory open can close those above it.
+  [[nodiscard]] bool may_hold(const char* name) const {
+    const long rc = LongPath(path, size, name).look();
+    return rc != -ENOENT && rc != -ENOTDIR;
+  }
   // As git's is_git_directory(): with commondir, objects and refs are elsewhere.
   [[nodiscard]] bool is_repository() const {
-    return holds("HEAD") && ((holds("objects") && holds("refs")) || holds("commondir"));
+    return may_hold("HEAD") && ((may_hold("objects") && may_hold("refs")) || may_hold("commondir"));
   }
 };
 
@@ -70,10 +77,10 @@ bool completes_repository(const char* path, const char* relative) {
   const Directory parent{path, static_cast<std::size_t>(name - path - 1)};
   const RepositoryPart part = repository_part(name);
   if (part == RepositoryPart::none || is_inside_git_directory(relative) || parent.holds(name)) return false;
-  const bool head = part == RepositoryPart::head || parent.holds("HEAD");
-  const bool objects = part == RepositoryPart::objects || parent.holds("objects");
-  const bool refs = part == RepositoryPart::refs || parent.holds("refs");
-  const bool elsewhere = part == RepositoryPart::common_directory || parent.holds("commondir");
+  const bool head = part == RepositoryPart::head || parent.may_hold("HEAD");
+  const bool objects = part == RepositoryPart::objects || parent.may_hold("objects");
+  const bool refs = part == RepositoryPart::refs || parent.may_hold("refs");
+  const bool elsewhere = part == RepositoryPart::common_directory || parent.may_hold("commondir");
   return head && ((objects && refs) || elsewhere);
 }
 

@@ -153,6 +153,21 @@ mkdir e; echo x > e/HEAD; mkdir e/objects; ln -s ../c/refs e/refs || echo kept)s
   EXPECT_EQ(seen.out, "head\nkept\nkept\nkept\nfolded\nkept\nkept\n") << seen.err;
 }
 
+// git takes a HEAD that is a link to nowhere, and who holds a directory open can make it unreachable by its name.
+TEST_P(Guard, NorWhereItIsHardToSee) {
+  const Seen seen = python(R"py(
+import os
+def attempt(what):
+    try: what(); print("made")
+    except OSError as e: print(e.errno)
+os.makedirs("l/objects"); os.symlink("refs/heads/main", "l/HEAD"); attempt(lambda: os.mkdir("l/refs"))
+os.makedirs("c/d/objects"); os.close(os.open("c/d/HEAD", os.O_CREAT)); fd = os.open("c/d", os.O_PATH)
+os.chmod("c", 0); attempt(lambda: os.mkdir("refs", dir_fd=fd)); attempt(lambda: os.mkdir("plain", dir_fd=fd))
+os.chmod("c", 0o755)
+)py");
+  EXPECT_EQ(seen.out, "13\n13\nmade\n") << seen.err;
+}
+
 // One that is there: its own settings and hooks count, wherever it lies.
 TEST_P(Guard, AnExistingBareRepositoryIsGuarded) {
   for (const char* directory : {"x.git", "x.git/objects", "x.git/refs", "x.git/hooks"}) lab.make_directory(directory);
