@@ -103,7 +103,7 @@ struct Place {
   Descriptor parent;              // O_PATH
   char name[kMostPathBytes];      // the last component; "." for a path without one
   bool slash;                     // stood behind it
-  char path[2 * kMostPathBytes];  // its name in the view: "/work/repository/src/file"
+  char path[2 * kMostPathBytes];  // its name in the view: "/home/u/project/src/file"
 };
 
 // `path` isn't empty. The parent exists, the last component needn't.
@@ -117,7 +117,7 @@ bool is_magic_link(int directory, unsigned mode);
 // The text of a link at a place, NUL-terminated, in kMostLinkBytes; with the place's slash behind it.
 long read_link(const Place& place, char* into);
 
-// Its name in the view, in kMostPathBytes: "/work/repository/src".
+// Its name in the view, in kMostPathBytes: "/home/u/project/src".
 long name_of(int descriptor, char* into);
 
 }  // namespace oncelatch::sandbox

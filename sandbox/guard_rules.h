@@ -2,9 +2,9 @@
 // (sandbox/broker.h). Names are rows of sandbox/guarded_names.h; what makes a directory a repository is looked up.
 //
 //   GuardRules rules;
-//   if (!rules.add("/work/repository", true)) return too_many();
-//   if (rules.tree_of("/work/repository/src") == nullptr) …          // the caller's own: private directories
-//   if (rules.forbids_making("/work/repository/.git/hooks/x", Making::file)) return -EACCES;
+//   if (!rules.add("/home/u/project", true)) return too_many();
+//   if (rules.tree_of("/home/u/project/src") == nullptr) …          // the caller's own: private directories
+//   if (rules.forbids_making("/home/u/project/.git/hooks/x", Making::file)) return -EACCES;
 //
 // Paths are real ones, absolute and clean. Ownership: copies those of the trees. Threads: one. Failure: false where
 // there is no room; a path that is too long to be looked up is forbidden. After fork: safe; freestanding.

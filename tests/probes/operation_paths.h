@@ -2,7 +2,7 @@
 // them is one that the workspace guard holds or refuses.
 //
 //   Dice dice(seed);
-//   Paths paths(dice, "/work/repository");
+//   Paths paths(dice, "/home/u/project");
 //   std::string path = paths.any();      // "d0/../lf", "/proc/self/fd/7", "/tmp/w/c1/"
 //   std::string line = paths.shown(path);  // "@" for the root, "$" for the process
 //
