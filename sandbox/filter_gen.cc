@@ -167,7 +167,7 @@ class FilterComparison {
   FilterComparison(const std::vector<sock_filter>& one, const std::vector<sock_filter>& refusing,
                    const std::vector<sock_filter>& brokering)
       : one_(one), refusing_(refusing), brokering_(brokering), values_(interesting(refusing)) {
-    for (std::uint32_t flag : {O_CREAT, O_TRUNC, O_CREAT | O_TRUNC}) values_.push_back(flag);
+    for (int flag : {O_CREAT, O_TRUNC, O_CREAT | O_TRUNC}) values_.push_back(static_cast<std::uint32_t>(flag));
   }
 
   // For all pairs of interesting values in the arguments that rules look at: 0 and 1, 0 and 2, 1 and 2, 2 and 3.
