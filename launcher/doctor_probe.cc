@@ -61,6 +61,8 @@ constexpr ProofRow kProofs[] = {
     {"write-outside", "mount namespace or landlock", "landlock"},
     {"write-root", "mount namespace or landlock", "landlock"},
     {"write-system", "read-only mounts or landlock", "landlock"},
+    {"write-workspace", "landlock of the workspace guard", ""},
+    {"guarded-name", "broker of the workspace guard", ""},
     {"read-secret", "mount namespace or landlock", "landlock"},
     {"pinned-rename", "pinned mounts", ""},
     {"unshare", "seccomp or user-namespace limit", "seccomp"},

@@ -17,34 +17,32 @@ constexpr int kMostCapabilities = 64;
 
 }  // namespace
 
-// Effective, permitted, inheritable.
-Outcome empty_capability_sets() {
-  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-  __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {};
-  if (long rc = sys::call(__NR_capset, &header, none); rc < 0) return failed(rc, "capset");
-  return {};
-}
-
-Outcome drop_capabilities(Context&) {
-  if (long rc = sys::call(__NR_prctl, PR_SET_SECUREBITS, kSecureBits, 0, 0, 0); rc < 0) return failed(rc, "securebits");
+// None can be had again by exec or by a change of user.
+Outcome limit_capabilities(Context&) {
   if (long rc = sys::call(__NR_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); rc < 0)
     return failed(rc, "ambient set");
+  if (long rc = sys::call(__NR_prctl, PR_SET_SECUREBITS, kSecureBits, 0, 0, 0); rc < 0) return failed(rc, "securebits");
   for (int number = 0; number < kMostCapabilities; ++number) {
     long rc = sys::call(__NR_prctl, PR_CAPBSET_DROP, number, 0, 0, 0);
     if (rc == -EINVAL && number > CAP_SYSLOG) break;  // beyond the last one of this kernel
     if (rc < 0) return failed(rc, "bounding set");
   }
-  return empty_capability_sets();
+  return {};
 }
 
-// Without a user namespace of its own a process has none to drop, and may not empty the bounding set. No new privileges
-// and the self-test's look at every set stand behind it.
-Outcome drop_capabilities_on_host(Context& context) {
-  Outcome outcome = drop_capabilities(context);
-  if (outcome.error != EPERM) return outcome;
-  if (long rc = sys::call(__NR_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); rc < 0)
-    return failed(rc, "ambient set");
-  return empty_capability_sets();
+// Without a user namespace of its own a process may not empty the bounding set. No new privileges and the self-test's
+// look at every set stand behind it.
+Outcome limit_capabilities_on_host(Context& context) {
+  Outcome outcome = limit_capabilities(context);
+  return outcome.error == EPERM ? Outcome() : outcome;
+}
+
+// Effective, permitted, inheritable.
+Outcome drop_capabilities(Context&) {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {};
+  if (long rc = sys::call(__NR_capset, &header, none); rc < 0) return failed(rc, "capset");
+  return {};
 }
 
 Outcome forbid_new_privileges(Context&) {

@@ -20,6 +20,8 @@ constexpr Node kNodes[] = {
     {"/dev/random", "dev/random"}, {"/dev/urandom", "dev/urandom"}, {"/dev/tty", "dev/tty"},
 };
 
+constexpr char kSharedMemory[] = "dev/shm";
+
 struct Link {
   const char* target;
   const char* name;
@@ -87,8 +89,13 @@ Outcome make_devices(Context& context) {
                       "newinstance,ptmxmode=0666,mode=0620,max=256");
   if (rc < 0) return failed(rc, "devpts");
   bind_terminal(context);
-  if (rc = sys::call(__NR_mkdirat, AT_FDCWD, "dev/shm", 0755); rc < 0) return failed(rc, "/dev/shm");
-  return mount_tmpfs("dev/shm", context.plan->shared_memory, 01777);
+  if (rc = sys::call(__NR_mkdirat, AT_FDCWD, kSharedMemory, 0755); rc < 0) return failed(rc, "/dev/shm");
+  if (Outcome outcome = mount_tmpfs(kSharedMemory, context.plan->temporary_bytes, 0755); outcome.error != 0)
+    return outcome;
+  context.temporary =
+      static_cast<int>(sys::call(__NR_openat, AT_FDCWD, kSharedMemory, O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (context.temporary < 0) return failed(context.temporary, "/dev/shm");
+  return attach_temporary(context.temporary, kSharedMemory, 01777);
 }
 
 }  // namespace oncelatch::sandbox

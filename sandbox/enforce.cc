@@ -30,17 +30,18 @@ constexpr Step kInside[] = {
     {Stage::host_name, name_host},
     {Stage::loopback, raise_loopback},
     {Stage::namespace_limits, limit_namespaces},  // user.max_user_namespaces = 0, kernel.pid_max
+    {Stage::seal_proc, seal_proc},                // after the sysctls were written
+    {Stage::capabilities, limit_capabilities},    // none can be had again
+    {Stage::no_new_privileges, forbid_new_privileges},
+    {Stage::session, leave_key_ring},
+    {Stage::landlock, plant_scope_target},
     {Stage::plan, receive_plan},
     {Stage::skeleton, build_skeleton},  // usr, etc by list, home, workspace, the plan's binds
     {Stage::root, freeze_root},         // what is bound from it from here on is read-only too
     {Stage::covers, cover_workspace},
-    {Stage::seal_proc, seal_proc},  // after the sysctls were written
-    {Stage::pivot, pivot},          // old root detached
+    {Stage::pivot, pivot},  // old root detached
     {Stage::limits, limit_resources},
     {Stage::capabilities, drop_capabilities},
-    {Stage::no_new_privileges, forbid_new_privileges},
-    {Stage::session, leave_key_ring},
-    {Stage::landlock, plant_scope_target},
     {Stage::landlock, restrict_self},
 };
 
@@ -64,7 +65,8 @@ constexpr Step kInsideOnHost[] = {
     {Stage::plan, receive_plan},
     {Stage::working_directory, enter_working_directory},
     {Stage::limits, limit_resources},
-    {Stage::capabilities, drop_capabilities_on_host},
+    {Stage::capabilities, limit_capabilities_on_host},
+    {Stage::capabilities, drop_capabilities},
     {Stage::no_new_privileges, forbid_new_privileges},
     {Stage::session, leave_key_ring},
     {Stage::landlock, restrict_on_host},
@@ -88,7 +90,8 @@ constexpr Step kProgram[] = {
 
 // With the workspace guard: what makes and writes there is left to the first process.
 constexpr Step kProgramGuarded[] = {
-    {Stage::session, start_session},       {Stage::landlock, leave_making_to_broker},
+    {Stage::session, start_session},       {Stage::guard, leave_making_to_broker},
+    {Stage::self_test, test_kernel_alone},  // which a call that the broker gets would not reach
     {Stage::seccomp, load_guarded_filter}, {Stage::self_test, test_self},
     {Stage::exec, execute_program},
 };

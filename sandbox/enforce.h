@@ -43,9 +43,9 @@ Outcome offer_to_oom_killer(Context& context);
 Outcome limit_namespaces(Context& context);
 Outcome limit_resources(Context& context);
 // capabilities.cc
+Outcome limit_capabilities(Context& context);
+Outcome limit_capabilities_on_host(Context& context);
 Outcome drop_capabilities(Context& context);
-Outcome empty_capability_sets();  // without the bounding set, which needs a capability itself
-Outcome drop_capabilities_on_host(Context& context);
 Outcome forbid_new_privileges(Context& context);
 Outcome leave_key_ring(Context& context);
 // landlock.cc, seccomp.cc
@@ -70,6 +70,7 @@ Outcome leave_first_process(Context& context);
 // Ends; in the Landlock tier after everything that was started has ended.
 [[noreturn]] void finish(int code);
 // self_test.cc
+Outcome test_kernel_alone(Context& context);
 Outcome test_self(Context& context);
 
 }  // namespace oncelatch::sandbox

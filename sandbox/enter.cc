@@ -121,6 +121,7 @@ bool means_missing_feature(const StatusRecord& record) {
     case Stage::host_name:
     case Stage::pivot:
     case Stage::landlock:
+    case Stage::guard:
     case Stage::seccomp:
       return true;
     default:
@@ -224,7 +225,7 @@ Beginning beginning_of(const SandboxPlan& plan, const VerifiedArtifact& artifact
                       .shown_gid = on_host ? plan.gid : shown_gid(plan),
                       .unused = 0,
                       .pid_max = pid_max_of(plan, facts, group),
-                      .shared_memory = plan.limits.temporary_bytes};
+                      .temporary_bytes = plan.limits.temporary_bytes};
   auto set = [&](bool condition, std::uint32_t flag) { beginning.flags |= condition ? flag : 0; };
   set(plan.network == Network::ports, kPlanHostNetwork);
   set(plan.network == Network::loopback, kPlanLoopback);

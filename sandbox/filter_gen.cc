@@ -160,6 +160,23 @@ std::vector<sock_filter> compile(const std::vector<SyscallGroup>& groups) {
   return program;
 }
 
+// Native calls by name; whatever else there is, on either architecture, is refused.
+std::vector<sock_filter> compile_for_broker() {
+  const Decision refused{{}, SECCOMP_RET_ERRNO | EPERM};
+  CallTable native = {{0, refused}};
+  for (std::uint32_t number = 0; number <= kNewestKnownSyscall + 1; ++number) native[number] = refused;
+  for (std::string_view name : kBrokerCalls) {
+    const std::uint32_t number = call_number(name, kNativeToken);
+    if (number > kNewestKnownSyscall) die(std::string(name), ENOENT);
+    native[number] = {{}, SECCOMP_RET_ALLOW};
+  }
+  kill_x32(native);
+  FilterCompiler compiler;
+  compiler.architecture(kSecond, {{0, refused}});
+  compiler.architecture(kNative, native);
+  return compiler.finish();
+}
+
 // Runs programs side by side. Classic BPF as seccomp has it. What is refused is a program of its own, and what goes to
 // the broker: libseccomp has no order of rules whose arguments overlap.
 class FilterComparison {
@@ -243,8 +260,8 @@ void check(const std::vector<sock_filter>& program, const std::vector<SyscallGro
   std::printf("filter: %zu instructions, libseccomp %zu + %zu\n", program.size(), reference.size(), to_broker.size());
 }
 
-void write_program(std::FILE* out, unsigned variant, const std::vector<sock_filter>& program) {
-  std::fprintf(out, "inline constexpr sock_filter kFilter%u[] = {\n", variant);
+void write_program(std::FILE* out, const std::string& name, const std::vector<sock_filter>& program) {
+  std::fprintf(out, "inline constexpr sock_filter kFilter%s[] = {\n", name.c_str());
   for (const sock_filter& line : program)
     std::fprintf(out, "    {0x%02x, %u, %u, 0x%08xU},\n", line.code, line.jt, line.jf, line.k);
   std::fprintf(out, "};\n\n");
@@ -261,12 +278,16 @@ int generate(const char* path) {
     std::vector<SyscallGroup> groups = syscall_groups(filter_variant_of(variant));
     std::vector<sock_filter> program = compile(groups);
     check(program, groups);
-    write_program(out, variant, program);
+    write_program(out, std::to_string(variant), program);
     std::string name = "kFilter" + std::to_string(variant);
     table += "    {sizeof " + name + " / sizeof(sock_filter), " + name + "},\n";
   }
+  const std::vector<sock_filter> for_broker = compile_for_broker();
+  std::printf("filter of the broker: %zu instructions\n", for_broker.size());
+  write_program(out, "Broker", for_broker);
   std::fprintf(out, "struct FilterProgram {\n  unsigned short length;\n  const sock_filter* instructions;\n};\n\n");
   std::fprintf(out, "inline constexpr FilterProgram kFilters[kFilterVariants] = {\n%s};\n\n", table.c_str());
+  std::fprintf(out, "inline constexpr FilterProgram kBrokerFilter = {%zu, kFilterBroker};\n\n", for_broker.size());
   std::fprintf(out, "}  // namespace oncelatch::sandbox\n");
   if (std::fclose(out) != 0) die(path, errno);
   return 0;

@@ -1,4 +1,5 @@
-// Which of the generated filters a process gets: exactly one is loaded.
+// Which of the generated filters a process gets: exactly one is loaded. The process that guards a workspace has one of
+// its own, kBrokerFilter.
 //
 //   const FilterProgram& program = kFilters[filter_variant({.ptrace = true})];
 //
@@ -12,14 +13,12 @@ struct FilterVariant {
   bool landlock_tier = false;  // no namespaces: the filter also holds what they would
   bool host_network = false;   // of the Landlock tier: datagrams are let through (names of hosts)
   bool guard = false;          // of the full tier: what makes or writes in the workspace goes to the broker
-  bool broker = false;         // the broker's own: it reads what its callers ask for
 };
 
-inline constexpr unsigned kFilterVariants = 9;
+inline constexpr unsigned kFilterVariants = 8;
 
 constexpr unsigned filter_variant(const FilterVariant& variant) {
   const unsigned ptrace = variant.ptrace ? 1 : 0;
-  if (variant.broker) return 8;
   if (variant.guard) return 6 + ptrace;
   if (variant.landlock_tier) return (variant.host_network ? 4 : 2) + ptrace;
   return ptrace;
@@ -27,7 +26,6 @@ constexpr unsigned filter_variant(const FilterVariant& variant) {
 
 constexpr FilterVariant filter_variant_of(unsigned index) {
   const bool ptrace = index % 2 == 1;
-  if (index == 8) return {.broker = true};
   if (index >= 6) return {.ptrace = ptrace, .guard = true};
   return {.ptrace = ptrace, .landlock_tier = index >= 2, .host_network = index >= 4};
 }

@@ -54,7 +54,6 @@ void HostView::allow(std::int32_t source, const std::string& path, bool director
                       .rights = rights,
                       .flags = directory ? kIsDirectory : std::uint8_t{0},
                       .mode = 0,
-                      .size = 0,
                       .source = source,
                       .target = path,
                       .text = source < 0 ? path : std::string()});

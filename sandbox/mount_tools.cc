@@ -81,6 +81,16 @@ long set_attributes(const char* path, std::uint64_t attributes) {
   return sys::call(__NR_mount_setattr, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, &change, sizeof change);
 }
 
+long bind_path(const char* from, const char* onto) {
+  return sys::call(__NR_mount, from, onto, nullptr, MS_BIND | MS_REC, nullptr);
+}
+
+long bind_read_only_itself(const char* path) {
+  if (long rc = bind_path(path, path); rc < 0) return rc;
+  constexpr unsigned long kFlags = MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC;
+  return sys::call(__NR_mount, nullptr, path, nullptr, kFlags, nullptr);
+}
+
 long attach(int mount, int directory, const char* path) {
   unsigned flags = MOVE_MOUNT_F_EMPTY_PATH | (path[0] == 0 ? MOVE_MOUNT_T_EMPTY_PATH : 0);
   return sys::call(__NR_move_mount, mount, "", directory, path, flags);
@@ -108,10 +118,22 @@ Outcome mount_tmpfs(const char* path, std::uint64_t size, std::uint32_t mode) {
   return {};
 }
 
+Outcome attach_temporary(int store, const char* path, std::uint32_t mode) {
+  static unsigned made = 0;
+  SmallText name;
+  name.number(made++);
+  if (long rc = sys::call(__NR_mkdirat, store, name.c_str(), mode); rc < 0) return failed(rc, path);
+  const long tree = clone_tree(store, name.c_str(), 0);
+  const long rc = tree < 0 ? tree : attach(static_cast<int>(tree), AT_FDCWD, path);
+  if (rc < 0) return failed(rc, path);
+  return {};
+}
+
 Outcome make_empty_objects() {
   if (long rc = sys::call(__NR_mkdirat, AT_FDCWD, ".empty", 0755); rc < 0) return failed(rc, "/.empty");
   if (long rc = sys::call(__NR_mkdirat, AT_FDCWD, kEmptyDirectory, 0555); rc < 0) return failed(rc, kEmptyDirectory);
   if (long rc = make_mount_point(kEmptyFile); rc < 0) return failed(rc, kEmptyFile);
+  if (long rc = bind_read_only_itself(".empty"); rc < 0) return failed(rc, "/.empty");
   return {};
 }
 

@@ -11,7 +11,7 @@
 
 namespace oncelatch::sandbox {
 
-// In the new root: what hidden objects are covered with.
+// In the new root, read-only from the start: what hidden objects are covered with.
 inline constexpr char kEmptyDirectory[] = ".empty/directory";
 inline constexpr char kEmptyFile[] = ".empty/file";
 
@@ -27,11 +27,17 @@ long clone_by_name(int descriptor);
 long set_attributes(int mount, std::uint64_t attributes, bool recursive);
 // Of the mount at `path` alone.
 long set_attributes(const char* path, std::uint64_t attributes);
+// With everything mounted below it; what is bound from a read-only mount is read-only.
+long bind_path(const char* from, const char* onto);
+// A mount of its own, of what the path holds: read-only, nothing in it is run.
+long bind_read_only_itself(const char* path);
 // An empty file to mount onto.
 long make_mount_point(const char* path);
 long attach(int mount, int directory, const char* path);
 long new_tmpfs(const char* size, const char* mode);
 Outcome mount_tmpfs(const char* path, std::uint64_t size, std::uint32_t mode);
+// A fresh directory of the tmpfs `store`, mounted at `path`.
+Outcome attach_temporary(int store, const char* path, std::uint32_t mode);
 
 bool same_object(int descriptor, const char* path);
 bool same_object(int descriptor, int other);

@@ -74,10 +74,9 @@ mount_attr attributes_of(const Entry& entry) {
 }
 
 // Of the skeleton: paths that only root can change. One lock and one mount less than by descriptor.
-long bind_path(const Entry& entry) {
+long bind_by_path(const Entry& entry) {
   const char* target = inside(entry.target);
-  long rc = sys::call(__NR_mount, entry.text.data, target, nullptr, MS_BIND | MS_REC, nullptr);
-  if (rc < 0) return rc;
+  if (long rc = bind_path(entry.text.data, target); rc < 0) return rc;
   mount_attr attributes = attributes_of(entry);
   return sys::call(__NR_mount_setattr, AT_FDCWD, target, AT_RECURSIVE | AT_SYMLINK_NOFOLLOW, &attributes,
                    sizeof attributes);
@@ -95,17 +94,14 @@ long bind_source(const Context& context, const Entry& entry) {
 
 Outcome mount_bind(const Context& context, const Entry& entry) {
   if (Outcome outcome = make_target(entry); outcome.error != 0) return outcome;
-  long rc = entry.source < 0 ? bind_path(entry) : bind_source(context, entry);
+  long rc = entry.source < 0 ? bind_by_path(entry) : bind_source(context, entry);
   if (rc < 0) return failed(rc, entry.target.data);
   return {};
 }
 
-Outcome mount_temporary(const Entry& entry) {
-  if ((entry.flags & kCreateTarget) != 0) {
-    if (long rc = sys::call(__NR_mkdirat, AT_FDCWD, inside(entry.target), 0755); rc < 0)
-      return failed(rc, entry.target.data);
-  }
-  return mount_tmpfs(inside(entry.target), entry.size, entry.mode);
+Outcome mount_temporary(const Context& context, const Entry& entry) {
+  if (Outcome outcome = make_target(entry); outcome.error != 0) return outcome;
+  return attach_temporary(context.temporary, inside(entry.target), entry.mode);
 }
 
 Outcome build_entry(const Context& context, const Entry& entry) {
@@ -119,7 +115,7 @@ Outcome build_entry(const Context& context, const Entry& entry) {
     case EntryKind::bind:
       return mount_bind(context, entry);
     case EntryKind::temporary:
-      return mount_temporary(entry);
+      return mount_temporary(context, entry);
     case EntryKind::pin:
     case EntryKind::protect:
     case EntryKind::hide:

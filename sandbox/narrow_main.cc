@@ -33,8 +33,8 @@ NarrowGrant parse(char* rule) {
 // keeps what it would offer out of reach.
 void drop_all_capabilities() {
   static Context unused;
-  Outcome outcome = drop_capabilities(unused);
-  if (outcome.error == EPERM) outcome = empty_capability_sets();
+  Outcome outcome = limit_capabilities_on_host(unused);
+  if (outcome.error == 0) outcome = drop_capabilities(unused);
   if (outcome.error != 0) refuse("capabilities", outcome.object, outcome.error);
 }
 

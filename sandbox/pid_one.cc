@@ -243,8 +243,8 @@ long start_brokering() {
   constexpr long kGuard = 4096;
   constexpr long kStack = 128 * 1024;
   constexpr long kReadWrite = 3;
-  constexpr long kPrivateAnonymousNow = 0x8022;  // with its pages: the program's process waits for the first answer
-  const long stack = sys::call(__NR_mmap, nullptr, kGuard + kStack, kReadWrite, kPrivateAnonymousNow, -1, 0);
+  constexpr long kPrivateAnonymous = 0x22;
+  const long stack = sys::call(__NR_mmap, nullptr, kGuard + kStack, kReadWrite, kPrivateAnonymous, -1, 0);
   if (stack < 0 && stack > -4096) return stack;
   if (long rc = sys::call(__NR_mprotect, stack, kGuard, 0); rc < 0) return rc;
   constexpr int kThread = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;

@@ -60,7 +60,7 @@ struct Limits {
   std::uint64_t processes = 512;                     // kernel.pid_max of the pid namespace, RLIMIT_NPROC where it binds
   std::uint64_t file_size = std::uint64_t{8} << 30;  // bytes, RLIMIT_FSIZE
   std::uint64_t open_files = 4096;                   // RLIMIT_NOFILE
-  std::uint64_t temporary_bytes = std::uint64_t{1} << 30;  // size of /tmp
+  std::uint64_t temporary_bytes = std::uint64_t{1} << 30;  // of /tmp, /dev/shm and a private home together
   std::uint64_t memory = 0;                                // bytes of all processes together; 0: not limited
   std::uint64_t seconds = 0;                               // until everything is ended; 0: not limited
   bool memory_required = false;                            // named by the caller: refused where nothing can count it

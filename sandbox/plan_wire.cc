@@ -83,7 +83,6 @@ void read_entry(Cursor& in, Entry& entry, std::uint32_t sources) {
   read_enum(in, entry.rights, kRightsKinds);
   in.number(entry.flags);
   in.number(entry.mode);
-  in.number(entry.size);
   in.number(entry.source);
   read_path(in, entry.target, false);
   read_text(in, entry.text, entry.kind == EntryKind::file);

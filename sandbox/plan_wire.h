@@ -25,7 +25,7 @@ enum class EntryKind : std::uint8_t {
   file,       // target with the bytes of `text` and `mode`
   link,       // symbolic link target -> text
   bind,       // the object of `source` (a descriptor) or of the path `text`
-  temporary,  // tmpfs of `size` bytes and `mode`
+  temporary,  // a directory of the one tmpfs, with `mode`
   pin,        // a directory bound onto itself: can't be renamed
   protect,    // bound onto itself read-only
   hide,       // covered by an empty read-only object
@@ -53,7 +53,6 @@ struct Entry {
   Rights rights = Rights::none;
   std::uint8_t flags = 0;
   std::uint32_t mode = 0;
-  std::uint64_t size = 0;
   std::int32_t source = 0;  // index among the source descriptors, -1: none
   Text target;
   Text text;
@@ -66,7 +65,7 @@ struct TextList {
 };
 
 inline constexpr std::uint32_t kPlanMagic = 0x31504C4F;  // "OLP1"
-inline constexpr std::uint32_t kPlanVersion = 5;
+inline constexpr std::uint32_t kPlanVersion = 6;
 inline constexpr std::uint32_t kMostEntries = 1024;
 inline constexpr std::uint32_t kMostSources = 512;
 inline constexpr std::uint32_t kMostPorts = 64;
@@ -94,8 +93,8 @@ struct Beginning {
   std::uint32_t shown_uid = 0;
   std::uint32_t shown_gid = 0;
   std::uint32_t unused = 0;
-  std::uint64_t pid_max = 0;        // 0: this kernel has no limit per pid namespace
-  std::uint64_t shared_memory = 0;  // bytes of /dev/shm
+  std::uint64_t pid_max = 0;          // 0: this kernel has no limit per pid namespace
+  std::uint64_t temporary_bytes = 0;  // of all temporary directories together
 };
 
 // All-zero defaults: it stands in .bss and costs only the pages that are used.

@@ -33,7 +33,6 @@ void put_entry(std::string& out, const ViewEntry& entry) {
   put(out, entry.rights);
   put(out, entry.flags);
   put(out, entry.mode);
-  put(out, entry.size);
   put(out, entry.source);
   put_text(out, entry.target);
   put_text(out, entry.text);

@@ -44,19 +44,9 @@ constexpr ProcCover kCovers[] = {
     {"proc/pagetypeinfo", With::empty_file, true, "physical memory map"},
 };
 
-long bind(const char* from, const char* onto) {
-  return sys::call(__NR_mount, from, onto, nullptr, MS_BIND | MS_REC, nullptr);
-}
-
-long bind_read_only_itself(const char* path) {
-  if (long rc = bind(path, path); rc < 0) return rc;
-  constexpr unsigned long kFlags = MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC;
-  return sys::call(__NR_mount, nullptr, path, nullptr, kFlags, nullptr);
-}
-
 long cover(const ProcCover& entry) {
   if (entry.with == With::itself_read_only) return bind_read_only_itself(entry.path);
-  return bind(entry.with == With::empty_directory ? kEmptyDirectory : kEmptyFile, entry.path);
+  return bind_path(entry.with == With::empty_directory ? kEmptyDirectory : kEmptyFile, entry.path);
 }
 
 }  // namespace

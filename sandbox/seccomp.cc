@@ -19,19 +19,19 @@ FilterVariant variant_of(const WirePlan& plan) {
           .host_network = has(plan, kPlanHostNetwork)};
 }
 
-long load(const FilterVariant& variant, unsigned long flags) {
-  return sys::call(__NR_seccomp, SECCOMP_SET_MODE_FILTER, flags, &kFilters[filter_variant(variant)]);
+long load(const FilterProgram& program, unsigned long flags) {
+  return sys::call(__NR_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
 }
 
 }  // namespace
 
 Outcome load_filter(Context& context) {
-  if (long rc = load(variant_of(*context.plan), 0); rc < 0) return failed(rc, "filter");
+  if (long rc = load(kFilters[filter_variant(variant_of(*context.plan))], 0); rc < 0) return failed(rc, "filter");
   return {};
 }
 
 Outcome load_broker_filter(Context&) {
-  if (long rc = load({.broker = true}, 0); rc < 0) return failed(rc, "filter");
+  if (long rc = load(kBrokerFilter, 0); rc < 0) return failed(rc, "filter");
   return {};
 }
 
@@ -41,7 +41,7 @@ Outcome load_guarded_filter(Context& context) {
   if (long rc = sys::call(__NR_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0); rc < 0) return failed(rc, "PR_SET_DUMPABLE");
   FilterVariant variant = variant_of(*context.plan);
   variant.guard = true;
-  const long listener = load(variant, SECCOMP_FILTER_FLAG_NEW_LISTENER | kWaitKillable);
+  const long listener = load(kFilters[filter_variant(variant)], SECCOMP_FILTER_FLAG_NEW_LISTENER | kWaitKillable);
   if (listener < 0) return failed(listener, "filter with a listener");
   if (listener <= kStatusDescriptor) return failed(-ENOSYS, "filter with a listener");  // only said to be there
   long rc = sys::call(__NR_close_range, listener, listener, CLOSE_RANGE_UNSHARE);

@@ -46,6 +46,28 @@ long write_system(const Context&) {
   return create("/usr/.oncelatch-written");
 }
 
+// A name of its own that no file has; the directory is the first that is guarded.
+long create_in_guarded(const Context& context, const char* name) {
+  const WirePlan& plan = *context.plan;
+  for (std::uint32_t i = 0; i < plan.entry_count; ++i) {
+    const Entry& entry = plan.entries[i];
+    if ((entry.flags & kGuarded) == 0 || (entry.flags & kIsDirectory) == 0) continue;
+    SmallText path;
+    path.text(entry.target.data).text(name);
+    if (path.overflowed()) return -ENAMETOOLONG;
+    const long made = create(path.c_str());
+    if (made >= 0) (void)sys::call(__NR_unlinkat, AT_FDCWD, path.c_str(), 0);
+    return made;
+  }
+  return -ENOENT;
+}
+long make_without_broker(const Context& context) {
+  return create_in_guarded(context, "/oncelatch-self-test");
+}
+long make_guarded_name(const Context& context) {
+  return create_in_guarded(context, "/.oncelatch-self-test");
+}
+
 long read_secret(const Context& context) {
   return sys::call(__NR_openat, AT_FDCWD, planted(context, "/secret").c_str(), O_RDONLY | O_CLOEXEC);
 }
@@ -190,6 +212,13 @@ bool has_scopes(const WirePlan& plan) {
   return landlock::known_scopes(plan.landlock_abi) != 0;
 }
 
+bool has_guard(const WirePlan& plan) {
+  return has(plan, kPlanGuard);
+}
+bool without_guard(const WirePlan& plan) {
+  return !has(plan, kPlanGuard);
+}
+
 struct Probe {
   const char* name;
   long (*attempt)(const Context&);
@@ -204,13 +233,14 @@ constexpr Probe kProbes[] = {
     {"userns-limit", probe_user_namespace_limit},
     {"capabilities", probe_capabilities},
     {"no-new-privileges", probe_no_new_privileges},
-    {"landlock", probe_landlock},
+    {"landlock", probe_landlock, without_guard},
     {"landlock-scope", probe_landlock_scope},
     {"seccomp", probe_seccomp},
     {"init-not-dumpable", probe_first_process_hidden},
     {"write-outside", write_outside},
-    {"write-root", write_root},
-    {"write-system", write_system},
+    {"write-root", write_root, without_guard},
+    {"write-system", write_system, without_guard},
+    {"guarded-name", make_guarded_name, has_guard},
     {"read-secret", read_secret},
     {"pinned-rename", rename_pinned, has_pin},
     {"unshare", unshare_user},
@@ -224,6 +254,14 @@ constexpr Probe kProbes[] = {
     {"init-memory", open_init_memory},
     {"ptrace", trace},
     {"io-uring", set_up_ring},
+};
+
+// Before the filter, which would have the broker asked: what the kernel refuses where the broker leaves it the call.
+constexpr Probe kProbesOfKernel[] = {
+    {"landlock", probe_landlock},
+    {"write-root", write_root},
+    {"write-system", write_system},
+    {"write-workspace", make_without_broker},
 };
 
 // The Landlock tier: what it claims, no more (sandbox/guarantees.cc).
@@ -257,13 +295,15 @@ constexpr unsigned count_of(const Probe (&)[Count]) {
   return Count;
 }
 constexpr unsigned kMostRecords = 32;
-static_assert(count_of(kProbes) < kMostRecords && count_of(kProbesOnHost) < kMostRecords);
+static_assert(count_of(kProbes) + count_of(kProbesOfKernel) < kMostRecords && count_of(kProbesOnHost) < kMostRecords);
 static_assert(kMostRecords * sizeof(StatusRecord) <= 4096, "one write of a pipe");
 
-// Makes the attempts; name of the first that succeeded.
+StatusRecord records[kMostRecords];
+unsigned made = 0;
+const char* succeeded = nullptr;  // name of the first attempt that did
+
 template <unsigned Count>
-const char* attempt_all(const Probe (&probes)[Count], const Context& context, StatusRecord* records, unsigned& made) {
-  const char* succeeded = nullptr;
+void attempt_all(const Probe (&probes)[Count], const Context& context) {
   for (const Probe& probe : probes) {
     if (probe.applies != nullptr && !probe.applies(*context.plan)) continue;
     long rc = probe.attempt(context);
@@ -275,7 +315,6 @@ const char* attempt_all(const Probe (&probes)[Count], const Context& context, St
     set_text(record, probe.name);
     if (rc >= 0 && succeeded == nullptr) succeeded = probe.name;
   }
-  return succeeded;
 }
 
 // Attempts on what isn't there yet would prove nothing.
@@ -289,12 +328,14 @@ Outcome wait_for_targets() {
 
 }  // namespace
 
+Outcome test_kernel_alone(Context& context) {
+  attempt_all(kProbesOfKernel, context);
+  return {};
+}
+
 Outcome test_self(Context& context) {
   if (Outcome outcome = wait_for_targets(); outcome.error != 0) return outcome;
-  StatusRecord records[kMostRecords];
-  unsigned made = 0;
-  const char* succeeded = has(*context.plan, kPlanLandlockTier) ? attempt_all(kProbesOnHost, context, records, made)
-                                                                : attempt_all(kProbes, context, records, made);
+  has(*context.plan, kPlanLandlockTier) ? attempt_all(kProbesOnHost, context) : attempt_all(kProbes, context);
   if (goes_on_by_test(context)) succeeded = nullptr;
   // One write: the last record says that only exec is left, or which attempt succeeded.
   StatusRecord& last = records[made++];

@@ -85,6 +85,7 @@ enum class Stage : std::uint8_t {
   capabilities,
   no_new_privileges,
   landlock,
+  guard,
   seccomp,
   first_process,
   session,
@@ -94,12 +95,12 @@ enum class Stage : std::uint8_t {
 };
 
 inline constexpr const char* kStageNames[] = {
-    "descriptors",  "plan",          "identity",     "namespaces",        "identity-maps",
-    "non-dumpable", "root",          "skeleton",     "devices",           "proc",
-    "covers",       "host-name",     "loopback",     "namespace-limits",  "seal-proc",
-    "pivot",        "limits",        "capabilities", "no-new-privileges", "landlock",
-    "seccomp",      "first-process", "session",      "working-directory", "self-test",
-    "exec",
+    "descriptors",  "plan",      "identity",      "namespaces",        "identity-maps",
+    "non-dumpable", "root",      "skeleton",      "devices",           "proc",
+    "covers",       "host-name", "loopback",      "namespace-limits",  "seal-proc",
+    "pivot",        "limits",    "capabilities",  "no-new-privileges", "landlock",
+    "guard",        "seccomp",   "first-process", "session",           "working-directory",
+    "self-test",    "exec",
 };
 inline constexpr unsigned kStages = sizeof kStageNames / sizeof kStageNames[0];
 static_assert(kStages == static_cast<unsigned>(Stage::exec) + 1);

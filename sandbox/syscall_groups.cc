@@ -213,16 +213,9 @@ std::vector<SyscallGroup> groups_without_namespaces(const FilterVariant& variant
   };
 }
 
-Rules opaque(const FilterVariant& variant) {
-  Rules rules = always({"clone3"});
-  if (!variant.broker) rules.push_back({"openat2", {}});
-  return rules;
-}
-
 Rules other_processes(const FilterVariant& variant) {
-  Rules rules = always({"process_vm_writev", "kcmp", "move_pages", "migrate_pages", "process_mrelease"});
-  if (!variant.broker) rules.push_back({"process_vm_readv", {}});
-  if (!variant.broker) rules.push_back({"pidfd_getfd", {}});
+  Rules rules = always({"process_vm_readv", "process_vm_writev", "pidfd_getfd", "kcmp", "move_pages", "migrate_pages",
+                        "process_mrelease"});
   if (!variant.ptrace) rules.push_back({"ptrace", {}});
   return rules;
 }
@@ -247,7 +240,7 @@ std::vector<SyscallGroup> common_groups(const FilterVariant& variant) {
       {"namespaces", "no further namespace is made or entered", EPERM, always({"unshare", "setns"})},
       {"namespace-flags", "clone with namespace flags", EPERM, namespace_flags()},
       {"opaque", "calls whose flags lie in memory, where a filter can't see them; libraries fall back", ENOSYS,
-       opaque(variant)},
+       always({"clone3", "openat2"})},
       {"io-uring", "a second way to make system calls, past any filter", ENOSYS,
        always({"io_uring_setup", "io_uring_enter", "io_uring_register"})},
       {"other-processes", "memory, descriptors and registers of other processes", EPERM, other_processes(variant)},

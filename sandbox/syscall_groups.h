@@ -45,6 +45,16 @@ struct SyscallGroup {
 // A group without rules has none in this variant.
 [[nodiscard]] std::vector<SyscallGroup> syscall_groups(const FilterVariant& variant);
 
+// What the first process calls once it guards a workspace: for itself, and on behalf of the program. All else is EPERM
+// for it. It reads what hostile programs hand it, and may make what they may not.
+inline constexpr std::string_view kBrokerCalls[] = {
+    "read",       "write",    "close",   "dup3",       "close_range",   "fcntl",      "ioctl",       "ppoll",
+    "signalfd4",  "kill",     "tgkill",  "wait4",      "waitid",        "clone",      "exit",        "exit_group",
+    "mmap",       "mprotect", "munmap",  "getdents64", "clock_gettime", "pidfd_open", "pidfd_getfd", "process_vm_readv",
+    "prlimit64",  "openat",   "openat2", "faccessat2", "statx",         "fstatfs",    "readlinkat",  "chdir",
+    "fchdir",     "truncate", "mkdirat", "mknodat",    "symlinkat",     "linkat",     "renameat2",   "bind",
+    "getsockopt", "umask"};
+
 // Beyond what libseccomp 2.5 can name or say (filter_gen.cc puts them before its program).
 inline constexpr std::uint32_t kNewestKnownSyscall = 462;  // mseal; anything newer, up to kFirstPrivateSyscall: ENOSYS
 inline constexpr std::uint32_t kFirstPrivateSyscall = 0x000f0000;  // Arm's own; x32 starts at 0x40000000

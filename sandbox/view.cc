@@ -42,7 +42,6 @@ void View::directory(const std::string& target, std::uint32_t mode, Rights right
                       .rights = rights,
                       .flags = kIsDirectory,
                       .mode = mode,
-                      .size = 0,
                       .source = -1,
                       .target = target,
                       .text = {}};
@@ -53,7 +52,6 @@ void View::file(const std::string& target, std::string content, std::uint32_t mo
                       .rights = Rights::none,
                       .flags = 0,
                       .mode = mode,
-                      .size = 0,
                       .source = -1,
                       .target = target,
                       .text = std::move(content)};
@@ -64,18 +62,16 @@ void View::link(const std::string& target, const std::string& to) {
                       .rights = Rights::none,
                       .flags = 0,
                       .mode = 0,
-                      .size = 0,
                       .source = -1,
                       .target = target,
                       .text = to};
 }
 
-void View::temporary(const std::string& target, std::uint64_t bytes, std::uint32_t mode, Rights rights) {
+void View::temporary(const std::string& target, std::uint32_t mode, Rights rights) {
   entries_[target] = {.kind = EntryKind::temporary,
                       .rights = rights,
                       .flags = kIsDirectory,
                       .mode = mode,
-                      .size = bytes,
                       .source = -1,
                       .target = target,
                       .text = {}};
@@ -86,7 +82,6 @@ void View::bind_path(const std::string& source, const std::string& target, BindO
                       .rights = rights,
                       .flags = flags_of(options),
                       .mode = 0,
-                      .size = 0,
                       .source = -1,
                       .target = target,
                       .text = source};
@@ -97,7 +92,6 @@ void View::bind_source(std::int32_t source, const std::string& target, BindOptio
                       .rights = rights,
                       .flags = flags_of(options),
                       .mode = 0,
-                      .size = 0,
                       .source = source,
                       .target = target,
                       .text = {},
@@ -109,7 +103,6 @@ void View::cover(EntryKind kind, std::int32_t source, const std::string& target,
                      .rights = Rights::none,
                      .flags = flags_of({.directory = directory}),
                      .mode = 0,
-                     .size = 0,
                      .source = source,
                      .target = target,
                      .text = {}});

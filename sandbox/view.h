@@ -24,7 +24,6 @@ struct ViewEntry {
   Rights rights = Rights::none;
   std::uint8_t flags = 0;
   std::uint32_t mode = 0;
-  std::uint64_t size = 0;
   std::int32_t source = -1;
   std::string target;
   std::string text;
@@ -44,7 +43,7 @@ class View {
   void directory(const std::string& target, std::uint32_t mode, Rights rights);
   void file(const std::string& target, std::string content, std::uint32_t mode = 0644);
   void link(const std::string& target, const std::string& to);
-  void temporary(const std::string& target, std::uint64_t bytes, std::uint32_t mode, Rights rights);
+  void temporary(const std::string& target, std::uint32_t mode, Rights rights);
   void bind_path(const std::string& source, const std::string& target, BindOptions options, Rights rights);
   void bind_source(std::int32_t source, const std::string& target, BindOptions options, Rights rights);
   // Pins, protections and hidings come after everything else, in the order given.

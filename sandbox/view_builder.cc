@@ -31,10 +31,9 @@ void add_system(View& view, const SandboxPlan& plan) {
       view.bind_path(path, path, {.read_only = true, .directory = true}, Rights::read_execute);
     }
   }
-  std::uint64_t bytes = plan.limits.temporary_bytes;
-  view.temporary("/tmp", bytes, 01777, Rights::read_write_execute);
+  view.temporary("/tmp", 01777, Rights::read_write_execute);
   if (named_below(plan, "/var/tmp")) {
-    view.temporary("/var/tmp", bytes, 01777, Rights::read_write_execute);
+    view.temporary("/var/tmp", 01777, Rights::read_write_execute);
   } else {
     view.link("/var/tmp", "/tmp");
   }
@@ -82,7 +81,7 @@ Status ViewBuilder::build() {
 
 Status ViewBuilder::add_home() {
   if (plan_.home.empty()) {
-    view_.temporary(plan_.home_inside, plan_.limits.temporary_bytes, 0700, Rights::read_write_execute);
+    view_.temporary(plan_.home_inside, 0700, Rights::read_write_execute);
     mounts_[plan_.home_inside] = {};
     return {};
   }

@@ -166,7 +166,7 @@ class Explanation {
     limit("processes", std::to_string(limits.processes), "processes", options_.processes.has_value());
     limit("memory together", size_words(limits.memory), "memory", options_.memory.has_value());
     limit("size of a file", size_words(limits.file_size), "file-size", options_.file_size.has_value());
-    limit("size of /tmp", size_words(limits.temporary_bytes), "tmp", options_.temporary_bytes.has_value());
+    limit("size of temporary files", size_words(limits.temporary_bytes), "tmp", options_.temporary_bytes.has_value());
     limit("open files of a process", std::to_string(limits.open_files), "files", options_.open_files.has_value());
     std::string from = options_.seconds ? ", --time" : ", by the profile";
     page_.row("time", (plan_.seconds == 0 ? "not limited" : std::to_string(plan_.seconds) + " s") + from);

@@ -21,8 +21,8 @@ constexpr int kFault = 125;
 
 namespace {
 
-// What a short run needs lies in one piece, which is never given back: the C library's own way takes and returns pages,
-// and each of them costs more than the allocation.
+// What a short run needs lies in one piece, of which only the end is given back: the C library's own way takes and
+// returns pages, and each of them costs more than the allocation.
 constexpr std::size_t kArena = std::size_t{1} << 20;
 alignas(64) char arena[kArena];
 std::size_t arena_used = 0;
@@ -33,13 +33,17 @@ bool in_arena(const void* memory) {
   return address - first < kArena;
 }
 
+std::size_t rounded(std::size_t size) {
+  return (size + 15) & ~std::size_t{15};
+}
+
 }  // namespace
 
 void* operator new(std::size_t size) {
-  std::size_t rounded = (size + 15) & ~std::size_t{15};
-  if (rounded >= size && rounded <= kArena - arena_used) {
+  const std::size_t taken = rounded(size);
+  if (taken >= size && taken <= kArena - arena_used) {
     void* memory = arena + arena_used;
-    arena_used += rounded;
+    arena_used += taken;
     return memory;
   }
   void* memory = std::malloc(size);
@@ -49,8 +53,10 @@ void* operator new(std::size_t size) {
 void operator delete(void* memory) noexcept {
   if (!in_arena(memory)) std::free(memory);
 }
-void operator delete(void* memory, std::size_t) noexcept {
-  operator delete(memory);
+// What was taken last is taken again: no fresh page for every short text.
+void operator delete(void* memory, std::size_t size) noexcept {
+  if (!in_arena(memory)) return std::free(memory);
+  if (static_cast<char*>(memory) + rounded(size) == arena + arena_used) arena_used -= rounded(size);
 }
 
 extern "C" {

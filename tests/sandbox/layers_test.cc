@@ -21,7 +21,7 @@ namespace {
 using Words = std::vector<std::string>;
 
 struct Still {
-  std::string attempt;  // {outside}, {place}, {abstract}, {bystander} are filled in
+  std::string attempt;  // {outside}, {place}, {abstract}, {bystander}, {workspace} are filled in
   std::set<std::string> refusals;
 };
 
@@ -52,6 +52,10 @@ std::vector<LayerRow> layers() {
         {"tcp=80", {"ENETUNREACH"}},
         {"mount=/tmp", kByFilter},
         {"signal={bystander}", {"ESRCH"}}}},
+      {"write-workspace",  // the guard's own Landlock domain: the broker refuses
+       {{"write={workspace}/.envrc", kByLandlock},
+        {"mkdir={workspace}/.git", kByLandlock},
+        {"write={workspace}/.vscode/settings.json", {"ENOENT"}}}},
       {"seccomp",
        {{"unshare-user", {"ENOSPC"}},
         {"clone3-user", {"ENOSPC"}},
@@ -112,7 +116,8 @@ std::string fill(std::string text, const Target& target) {
                                                        {"{abstract}", target.lab.abstract_name()},
 
                                                        {"{bystander}", target.bystander.number()},
-                                                       {"{place}", target.place.path()}};
+                                                       {"{place}", target.place.path()},
+                                                       {"{workspace}", target.lab.workspace()}};
   for (const auto& [name, value] : names)
     for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name))
       text.replace(at, name.size(), value);

@@ -31,7 +31,7 @@ PlanFields example() {
   view.directory("/etc", 0755, Rights::read);
   view.file("/etc/passwd", std::string("root\0x", 6));
   view.link("/bin", "usr/bin");
-  view.temporary("/tmp", 4096, 01777, Rights::read_write_execute);
+  view.temporary("/tmp", 01777, Rights::read_write_execute);
   view.bind_path("/usr", "/usr", {.read_only = true, .directory = true}, Rights::read_execute);
   view.bind_source(0, "/ws", {.directory = true}, Rights::read_write);
   view.cover(EntryKind::protect, 1, "/ws/.git", true);

@@ -24,7 +24,7 @@ TEST(View, ParentsComeFirstAndMissingOnesAreMade) {
   View view;
   view.bind_source(0, "/home/u/project", {.directory = true}, Rights::read_write);
   view.bind_source(1, "/home/agent", {.directory = true}, Rights::read_write);
-  view.temporary("/tmp", 1, 01777, Rights::read_write);
+  view.temporary("/tmp", 01777, Rights::read_write);
   Result<std::vector<ViewEntry>> entries = view.finish();
   ASSERT_TRUE(entries);
   EXPECT_EQ(targets(*entries),
@@ -44,7 +44,7 @@ TEST(View, WhatLiesInABoundDirectoryMustExistThere) {
 
 TEST(View, WorkspaceBelowTmp) {
   View view;
-  view.temporary("/tmp", 1, 01777, Rights::read_write);
+  view.temporary("/tmp", 01777, Rights::read_write);
   view.bind_source(0, "/tmp/a/b", {.directory = true}, Rights::read_write);
   Result<std::vector<ViewEntry>> entries = view.finish();
   ASSERT_TRUE(entries);

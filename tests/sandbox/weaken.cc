@@ -61,6 +61,7 @@ constexpr Layer kLayers[] = {
     {"userns-limit", Stage::namespace_limits, nothing, 0},
     {"capabilities", Stage::capabilities, nothing, 0},
     {"landlock", Stage::landlock, nothing, 0},
+    {"write-workspace", Stage::guard, nothing, 0},
     {"seccomp", Stage::seccomp, no_filter, 0},
     {"init-not-dumpable", Stage::non_dumpable, nothing, 0},
 };
