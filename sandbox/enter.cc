@@ -213,8 +213,7 @@ std::uint64_t pid_max_of(const SandboxPlan& plan, const HostFacts& facts, const 
   return std::min(plan.limits.processes + (exact ? kReservedNumbers : 0), kMostNumbers);
 }
 
-Beginning beginning_of(const SandboxPlan& plan, const VerifiedArtifact& artifact, const HostFacts& facts,
-                       const Streams& streams, const Cgroup& group) {
+Beginning beginning_of(const SandboxPlan& plan, const HostFacts& facts, const Streams& streams, const Cgroup& group) {
   const bool on_host = facts.tier() == Tier::landlock;
   Beginning beginning{.magic = kPlanMagic,
                       .version = kPlanVersion,
@@ -230,7 +229,6 @@ Beginning beginning_of(const SandboxPlan& plan, const VerifiedArtifact& artifact
   set(plan.network == Network::ports, kPlanHostNetwork);
   set(plan.network == Network::loopback, kPlanLoopback);
   set(plan.allow_ptrace, kPlanAllowPtrace);
-  set(artifact.is_script(), kPlanScript);
   set(streams.terminal >= 0, kPlanTerminal);
   // Else what is in the first process's group could fork past its end (sandbox/on_host.cc).
   const bool ends_all = !on_host || (landlock::known_scopes(facts.landlock_abi) & landlock::kScopeSignal) != 0;
@@ -240,14 +238,7 @@ Beginning beginning_of(const SandboxPlan& plan, const VerifiedArtifact& artifact
   return beginning;
 }
 
-// The exec path at work on its namespaces.
-struct Started {
-  Confined confined;
-  Fd plan;    // socket
-  Fd status;  // pipe, read end
-};
-
-Result<Started> start_exec_path(const Beginning& beginning, const Streams& streams, Cgroup group) {
+Result<Entering> start_exec_path(const Beginning& beginning, const Streams& streams, Cgroup group) {
   Spawn spawn = exec_path(TRY(find_companion("oncelatch-exec")), streams);
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
@@ -266,7 +257,9 @@ Result<Started> start_exec_path(const Beginning& beginning, const Streams& strea
   spawn.keep[kLimitDescriptor] = limit.write.get();
   spawn.keep[kMemoryDescriptor] = event.get();
   spawn.enroll = group.enroll();
-  Started started;
+  Entering started;
+  started.beginning = beginning;
+  started.streams = streams;
   started.confined.group = std::move(group);
   started.confined.process = TRY(start(spawn));
   started.confined.lifeline = std::move(lifeline.write);
@@ -350,29 +343,44 @@ Status deliver(int socket, const PreparedSandbox& prepared, int program) {
 
 }  // namespace
 
+Result<Entering> begin_entering(const SandboxPlan& known, const HostFacts& facts, const Streams& streams) {
+  if (facts.tier() == Tier::none || facts.tier() < known.least_tier) return cannot_confine("this machine", facts);
+  Cgroup group = group_for(known);
+  const Beginning beginning = beginning_of(known, facts, streams, group);
+  return start_exec_path(beginning, streams, std::move(group));
+}
+
 Result<Confined> enter(const SandboxPlan& plan, const VerifiedArtifact& artifact, const HostFacts& facts,
                        const Streams& streams) {
   TRY(check_launch(plan, artifact, facts));
+  return enter(TRY(begin_entering(plan, facts, streams)), plan, artifact, facts);
+}
+
+Result<Confined> enter(Entering begun, const SandboxPlan& plan, const VerifiedArtifact& artifact,
+                       const HostFacts& facts) {
+  TRY(check_launch(plan, artifact, facts));
   std::optional<PreparedSandbox> prepared;  // before the processes, so that these end before their targets go
-  Cgroup group = group_for(plan);
-  const Beginning beginning = beginning_of(plan, artifact, facts, streams, group);
-  Started started = TRY(start_exec_path(beginning, streams, std::move(group)));
-  Confined& confined = started.confined;
-  prepared.emplace(TRY(prepare(plan, facts, confined.group)));
-  TRY(deliver(started.plan.get(), *prepared, artifact.fd()));
+  Entering entering = std::move(begun);
+  const Streams& streams = entering.streams;
+  Confined& confined = entering.confined;
+  const Beginning beginning = beginning_of(plan, facts, streams, confined.group);
+  if (std::memcmp(&beginning, &entering.beginning, sizeof beginning) != 0)
+    return fail_errno("sandbox", "plan", EINVAL, "please report it", "it isn't the one that was begun with");
+  prepared.emplace(TRY(prepare(plan, artifact, facts, confined.group)));
+  TRY(deliver(entering.plan.get(), *prepared, artifact.fd()));
   prepared->sources.clear();
   // While the exec path builds the view; it waits for the word before it tests itself.
   TRY(prepared->planted->plant());
   HandOver handed;
   if (::geteuid() == 0 && plan.uid != 0)
     for (int fd : {streams.terminal, streams.input, streams.output, streams.error}) handed.give(fd, plan.uid, plan.gid);
-  (void)TRY(judge_sent(send_word(started.plan.get(), kPlantedWord)));
-  Told told = TRY(listen(started.status.get()));
+  (void)TRY(judge_sent(send_word(entering.plan.get(), kPlantedWord)));
+  Told told = TRY(listen(entering.status.get()));
   if (told.failure) return failure_of(*told.failure);
   if (!told.ready) return fail("sandbox", "start", "the set-up was killed", "check the kernel log for the reason");
   handed.keep();
   confined.self_test = std::move(told.self_test);
-  return std::move(started.confined);
+  return std::move(entering.confined);
 }
 
 // Nothing is taken that isn't the word.

@@ -2,15 +2,16 @@
 // checks everything (sandbox/prepare.h), then sets up the confinement in the order of sandbox/enforce.cc, runs its own
 // probes inside, and execs the verified program.
 //
-//   Confined confined = TRY(enter(plan, artifact, host_facts, streams));
+//   Entering entering = TRY(begin_entering(plan, host_facts, streams));
+//   Confined confined = TRY(enter(std::move(entering), plan, artifact, host_facts));
 //   ExitStatus status = TRY(confined.process.wait(...));   // the program's own code; 128+n for a signal
 //   Ending hit = ending_of(confined, status);            // by itself, by a signal, at a limit
 //
 // Ownership: Confined owns the process and the lifeline: when the lifeline's last holder ends (also by SIGKILL)
-// everything inside dies. Threads: one. Failure: stage, object, errno of the step that failed, told by the child
-// through a close-on-exec pipe; nothing of a failed set-up stays behind. A self-test that succeeds in doing what must
-// fail is a failure "sandbox: self-test: NAME". What this machine lacks: errno ENOTSUP, exit 121. After fork: only
-// oncelatch-exec runs.
+// everything inside dies; an Entering likewise. Threads: one. Failure: stage, object, errno of the step that failed,
+// told by the child through a close-on-exec pipe; nothing of a failed set-up stays behind. A self-test that succeeds in
+// doing what must fail is a failure "sandbox: self-test: NAME". What this machine lacks: errno ENOTSUP, exit 121. After
+// fork: only oncelatch-exec runs.
 #pragma once
 
 #include <string>
@@ -23,6 +24,7 @@
 #include "sandbox/cgroup.h"
 #include "sandbox/host_facts.h"
 #include "sandbox/plan.h"
+#include "sandbox/plan_wire.h"
 #include "sandbox/stage.h"
 
 namespace oncelatch::sandbox {
@@ -50,7 +52,20 @@ struct Confined {
   std::vector<SelfTestResult> self_test;
 };
 
-// The tier must be full (HostFacts::tier()), or one that the plan asks for.
+// The exec path at work on its namespaces, which knows who it runs for and what of (below), and waits for the rest.
+struct Entering {
+  Confined confined;
+  Fd plan;    // socket
+  Fd status;  // pipe, read end
+  Streams streams;
+  Beginning beginning;  // what it was told
+};
+
+// The tier must be full (HostFacts::tier()), or one that the plan asks for. Whoever still works out the rest of the
+// plan begins with what is known: identity, network, limits, ptrace and guard must be the same in the end.
+[[nodiscard]] Result<Entering> begin_entering(const SandboxPlan& known, const HostFacts& facts, const Streams& streams);
+[[nodiscard]] Result<Confined> enter(Entering entering, const SandboxPlan& plan, const VerifiedArtifact& artifact,
+                                     const HostFacts& facts);
 [[nodiscard]] Result<Confined> enter(const SandboxPlan& plan, const VerifiedArtifact& artifact, const HostFacts& facts,
                                      const Streams& streams);
 

@@ -40,7 +40,7 @@ Outcome execute_program(Context& context) {
   const char** environment = vector_of(plan.environment);
   if (arguments == nullptr || environment == nullptr) return failed(-ENOMEM, "arguments");
   int program = program_descriptor(context);
-  bool script = has(plan, kPlanScript);
+  bool script = plan.by_path != 0;
   if (script && program == context.program) return failed(-ESTALE, plan.program.data);
   long rc = script ? sys::call(__NR_execve, plan.program.data, arguments, environment)
                    : sys::call(__NR_execveat, program, "", arguments, environment, AT_EMPTY_PATH);

@@ -114,13 +114,14 @@ void read_head(Cursor& in, std::size_t size) {
 
 void read_numbers(Cursor& in, WirePlan& plan) {
   in.number(plan.sources);
+  in.number(plan.by_path);
   in.number(plan.landlock_abi);
   in.number(plan.processes);
   in.number(plan.file_size);
   in.number(plan.open_files);
   in.number(plan.seconds);
   in.number(plan.memory);
-  if (plan.sources > kMostSources || plan.seconds > kMostSeconds) in.fail();
+  if (plan.sources > kMostSources || plan.seconds > kMostSeconds || plan.by_path > 1) in.fail();
 }
 
 }  // namespace

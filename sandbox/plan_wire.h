@@ -65,7 +65,7 @@ struct TextList {
 };
 
 inline constexpr std::uint32_t kPlanMagic = 0x31504C4F;  // "OLP1"
-inline constexpr std::uint32_t kPlanVersion = 6;
+inline constexpr std::uint32_t kPlanVersion = 7;
 inline constexpr std::uint32_t kMostEntries = 1024;
 inline constexpr std::uint32_t kMostSources = 512;
 inline constexpr std::uint32_t kMostPorts = 64;
@@ -75,14 +75,13 @@ inline constexpr std::uint32_t kMostPlanBytes = 4U << 20;
 inline constexpr std::uint32_t kMostPath = 4095;
 
 inline constexpr std::uint32_t kPlanHostNetwork = 1;
-inline constexpr std::uint32_t kPlanScript = 2;    // run by path, not by descriptor
-inline constexpr std::uint32_t kPlanTerminal = 4;  // one of the streams is the controlling terminal to be
-inline constexpr std::uint32_t kPlanLoopback = 8;  // Landlock leaves TCP alone
-inline constexpr std::uint32_t kPlanAllowPtrace = 16;
-inline constexpr std::uint32_t kPlanLandlockTier = 32;  // no namespaces: Landlock and the filter on the host's own root
-inline constexpr std::uint32_t kPlanJobControl = 64;    // it can be stopped at its terminal or by SIGTSTP
-inline constexpr std::uint32_t kPlanGuard = 128;        // the program makes nothing in guarded trees by itself
-inline constexpr std::uint32_t kPlanKnownFlags = 255;
+inline constexpr std::uint32_t kPlanTerminal = 2;  // one of the streams is the controlling terminal to be
+inline constexpr std::uint32_t kPlanLoopback = 4;  // Landlock leaves TCP alone
+inline constexpr std::uint32_t kPlanAllowPtrace = 8;
+inline constexpr std::uint32_t kPlanLandlockTier = 16;  // no namespaces: Landlock and the filter on the host's own root
+inline constexpr std::uint32_t kPlanJobControl = 32;    // it can be stopped at its terminal or by SIGTSTP
+inline constexpr std::uint32_t kPlanGuard = 64;         // the program makes nothing in guarded trees by itself
+inline constexpr std::uint32_t kPlanKnownFlags = 127;
 
 struct Beginning {
   std::uint32_t magic = 0;
@@ -100,6 +99,7 @@ struct Beginning {
 // All-zero defaults: it stands in .bss and costs only the pages that are used.
 struct WirePlan : Beginning {
   std::uint32_t sources = 0;
+  std::uint32_t by_path = 0;  // 1: the program is a script, run by its path; 0: by its descriptor
   std::int32_t landlock_abi = 0;
   std::uint64_t processes = 0;
   std::uint64_t file_size = 0;

@@ -55,6 +55,7 @@ std::string write_plan(const PlanFields& fields) {
   put(out, kPlanVersion);
   put(out, std::uint32_t{0});
   put(out, fields.sources);
+  put(out, std::uint32_t{fields.by_path ? 1U : 0U});
   put(out, fields.landlock_abi);
   put(out, fields.processes);
   put(out, fields.file_size);

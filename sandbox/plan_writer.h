@@ -18,6 +18,7 @@ namespace oncelatch::sandbox {
 
 struct PlanFields {
   std::uint32_t sources = 0;
+  bool by_path = false;  // the program is a script
   std::int32_t landlock_abi = 0;
   std::uint64_t processes = 0;
   std::uint64_t file_size = 0;

@@ -47,7 +47,8 @@ Status check_launch(const SandboxPlan& plan, const VerifiedArtifact& artifact, c
   return check_program(plan, artifact);
 }
 
-Result<PreparedSandbox> prepare(const SandboxPlan& plan, const HostFacts& facts, const Cgroup& group) {
+Result<PreparedSandbox> prepare(const SandboxPlan& plan, const VerifiedArtifact& artifact, const HostFacts& facts,
+                                const Cgroup& group) {
   const bool on_host = facts.tier() == Tier::landlock;
   if (on_host && plan.limits.memory_required && !group.limits_memory())
     return fail_errno("sandbox", "the memory limit", ENOTSUP, "leave it out, or run where a control group can be had",
@@ -66,6 +67,7 @@ Result<PreparedSandbox> prepare(const SandboxPlan& plan, const HostFacts& facts,
   PlanFields fields = fields_of(on_host ? host->plan() : plan, facts, *prepared.planted);
   fields.memory = group.limits_memory() ? 0 : plan.limits.memory;  // no second counting
   if (on_host) host->adjust(fields);
+  fields.by_path = artifact.is_script();
   fields.sources = static_cast<std::uint32_t>(opened.size());
   prepared.sources = std::move(opened);
   fields.entries = std::move(entries);

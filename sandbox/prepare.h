@@ -30,6 +30,7 @@ struct PreparedSandbox {
 // What can be told before anything is started or opened. The tier must be full, or one that the plan asks for.
 [[nodiscard]] Status check_launch(const SandboxPlan& plan, const VerifiedArtifact& artifact, const HostFacts& facts);
 // Of a plan that was checked; `group` is the one that the processes will be in, and may limit nothing.
-[[nodiscard]] Result<PreparedSandbox> prepare(const SandboxPlan& plan, const HostFacts& facts, const Cgroup& group);
+[[nodiscard]] Result<PreparedSandbox> prepare(const SandboxPlan& plan, const VerifiedArtifact& artifact,
+                                              const HostFacts& facts, const Cgroup& group);
 
 }  // namespace oncelatch::sandbox

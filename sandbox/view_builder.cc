@@ -39,6 +39,18 @@ void add_system(View& view, const SandboxPlan& plan) {
   }
 }
 
+// Directories of the host that are worked in at their own paths. Any other place that shows a part of one is that too:
+// Landlock's rules are about the directory, not about the name that it has in the view.
+bool is_the_hosts(const SandboxPlan& plan, const Bind& bind) {
+  auto shares = [&](const std::string& path) {
+    return lies_within(path, bind.source) || lies_within(bind.source, path);
+  };
+  auto is_one = [&](const Bind& other) {
+    return other.access == Access::read_write && other.source == other.target && shares(other.source);
+  };
+  return shares(plan.workspace) || std::any_of(plan.binds.begin(), plan.binds.end(), is_one);
+}
+
 // Whether the confined side can make links on the way to the path.
 bool writable_inside(const SandboxPlan& plan, const std::string& path) {
   auto holds = [&](const Bind& bind) {
@@ -106,7 +118,7 @@ Status ViewBuilder::add_bind(const Bind& bind) {
                       .executable = bind.executable,
                       .directory = opened.directory,
                       .map_owner = maps_owner(plan_, opened, read_only),
-                      .guarded = guards_ && !read_only && bind.source == bind.target};
+                      .guarded = guards_ && !read_only && is_the_hosts(plan_, bind)};
   view_.bind_source(opened.index, bind.target, options, rights_of(bind));
   return {};
 }

@@ -182,7 +182,9 @@ class ExecCommand {
 
   int run() {
     Status done = start_and_wait();
+    entering_.reset();
     if (!done) {
+      streams_.reset();  // what is said finds the terminal as it was
       report_.code = exit_code_for(done.error());
       report_.reason = exit_reason_for(done.error());
       report_.error = done.error().message();
@@ -201,15 +203,14 @@ class ExecCommand {
     TRY(plan(on_host ? IdentityChoice::on_host : IdentityChoice::hoped));
     if (on_host) TRY(move_to_host());
     TRY(look_before());
-    ExecStreams streams = TRY(ExecStreams::open(plan_->profile.runner_commands));
-    Fd signals = TRY(open_signals());
-    Result<sandbox::Confined> entered = enter(streams);
+    signals_ = TRY(open_signals());
+    Result<sandbox::Confined> entered = enter();
     if (!entered) return explain_refusal(entered.error());
     sandbox::Confined confined = std::move(*entered);
     for (const std::string& note : plan_->notes) tell("note: " + note);
     self_test_ = confined.self_test;
     report_.self_test = &self_test_;
-    Session session(std::move(confined), std::move(streams), std::move(signals), plan_->seconds);
+    Session session(std::move(confined), std::move(*streams_), std::move(signals_), plan_->seconds);
     ExitStatus status = TRY(session.wait());
     judge(status, session);
     look_after();
@@ -242,21 +243,41 @@ class ExecCommand {
   }
 
   Status plan(IdentityChoice choice) {
-    plan_.emplace(TRY(make_exec_plan(options_, environment_, choice)));
+    entering_.reset();
+    plan_.emplace(TRY(make_exec_plan(options_, environment_, choice, [this](const ExecPlan& known) {
+      return facts_.tier() == sandbox::Tier::full ? begin_entering(known) : Status();
+    })));
     report_.plan = &*plan_;
     return check_guarantees();
   }
 
-  Result<sandbox::Confined> enter(const ExecStreams& streams) {
-    Result<sandbox::Confined> entered = enter_once(streams);
-    if (entered || !identity_failed(entered.error())) return entered;
-    TRY(plan(IdentityChoice::proven));
-    return enter_once(streams);
+  // The namespaces are made while the rest of the plan is: that takes as long.
+  Status begin_entering(const ExecPlan& known) {
+    TRY(open_streams(known));
+    entering_.emplace(TRY(sandbox::begin_entering(known.sandbox, facts_, streams_->inside())));
+    return {};
   }
 
-  Result<sandbox::Confined> enter_once(const ExecStreams& streams) {
+  Status open_streams(const ExecPlan& known) {
+    if (streams_) return {};
+    streams_.emplace(TRY(ExecStreams::open(known.profile.runner_commands)));
+    return {};
+  }
+
+  Result<sandbox::Confined> enter() {
+    Result<sandbox::Confined> entered = enter_once();
+    if (entered || !identity_failed(entered.error())) return entered;
+    TRY(plan(IdentityChoice::proven));
+    return enter_once();
+  }
+
+  Result<sandbox::Confined> enter_once() {
+    TRY(open_streams(*plan_));
     VerifiedArtifact program = TRY(verify::open_program(plan_->program));
-    return sandbox::enter(plan_->sandbox, program, facts_, streams.inside());
+    if (!entering_) return sandbox::enter(plan_->sandbox, program, facts_, streams_->inside());
+    sandbox::Entering entering = std::move(*entering_);
+    entering_.reset();
+    return sandbox::enter(std::move(entering), plan_->sandbox, program, facts_);
   }
 
   // The identity that was hoped for can't be had: nothing was started.
@@ -337,6 +358,9 @@ class ExecCommand {
   std::optional<ExecPlan> plan_;
   std::optional<SessionDirectory> session_;  // of the Landlock tier
   sandbox::HostFacts facts_;
+  std::optional<ExecStreams> streams_;
+  Fd signals_;
+  std::optional<sandbox::Entering> entering_;
   std::vector<sandbox::SelfTestResult> self_test_;
   std::optional<AfterRun> after_run_;
   AfterRunReport seen_;

@@ -50,21 +50,22 @@ class PlanMaker {
   PlanMaker(const ExecOptions& options, const std::vector<std::string>& environment, sandbox::IdentityChoice choice)
       : options_(options), environment_(environment), choice_(choice), sandbox_(plan_.sandbox) {}
 
-  Result<ExecPlan> make() {
+  Result<ExecPlan> make(const BeginLaunch& begin) {
     TRY(choose_profile());
     home_ = find_home(environment_);
     plan_.workspace = TRY(find_workspace(options_.workspace, home_));
     sandbox_.workspace = plan_.workspace.path;
     sandbox_.home_inside = kHomeInside;
     TRY(show_paths());
+    choose_network();
+    TRY(choose_limits());
+    choose_user();
+    if (begin) TRY(begin(plan_));
     show_certificates();
     TRY(show_toolchains());
     TRY(take_back());
     add_aliases(plan_.workspace.aliases);
     TRY(cover());
-    choose_network();
-    TRY(choose_limits());
-    choose_user();
     TRY(choose_environment());
     TRY(choose_command());
     add_notes();
@@ -452,9 +453,9 @@ class PlanMaker {
 }  // namespace
 
 Result<ExecPlan> make_exec_plan(const ExecOptions& options, const std::vector<std::string>& environment,
-                                sandbox::IdentityChoice choice) {
+                                sandbox::IdentityChoice choice, const BeginLaunch& begin) {
   const PathMemory memory;
-  return PlanMaker(options, environment, choice).make();
+  return PlanMaker(options, environment, choice).make(begin);
 }
 
 }  // namespace oncelatch::launcher

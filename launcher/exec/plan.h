@@ -7,6 +7,7 @@
 // "command" (126, 127). After fork: allocates. Part of the light program.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -33,7 +34,11 @@ struct ExecPlan {
   std::vector<std::string> losses;                                // guarantees that were given up
 };
 
+// Told once what sandbox::begin_entering() needs is known; what it fails with, the whole fails with.
+using BeginLaunch = std::function<Status(const ExecPlan& known)>;
+
 [[nodiscard]] Result<ExecPlan> make_exec_plan(const ExecOptions& options, const std::vector<std::string>& environment,
-                                              sandbox::IdentityChoice choice = sandbox::IdentityChoice::proven);
+                                              sandbox::IdentityChoice choice = sandbox::IdentityChoice::proven,
+                                              const BeginLaunch& begin = nullptr);
 
 }  // namespace oncelatch::launcher

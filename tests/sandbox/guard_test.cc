@@ -91,6 +91,22 @@ TEST_P(Guard, NoSpellingLeadsPast) {
 }
 
 // Links lead to their targets, and the targets' names count: E001, dangling ones too.
+// Landlock's rules are about a directory, whatever its names in the view.
+TEST_P(Guard, AnotherPlaceThatShowsTheWorkspaceIsGuarded) {
+  lab.make_directory("part");
+  const std::string& workspace = lab.workspace();
+  const Seen seen = shell(R"sh(
+for root in /whole /part . part; do
+  echo x > $root/.envrc && echo MADE $root/.envrc
+  mkdir $root/.git && echo MADE $root/.git
+  echo ok > $root/file || echo NO $root/file
+done 2>/dev/null
+mv /part/file /part/other && cat /whole/part/other)sh",
+                          {"--bind", workspace + ":/whole:rw", "--bind", workspace + "/part:/part:rw"});
+  EXPECT_EQ(seen.out, "ok\n") << seen.err;
+  EXPECT_FALSE(exists(".envrc") || exists(".git") || exists("part/.envrc") || exists("part/.git"));
+}
+
 TEST_P(Guard, LinksAreFollowedBeforeTheNameIsLookedAt) {
   lab.write(".envrc", "old\n");
   const Seen seen = shell(R"sh(

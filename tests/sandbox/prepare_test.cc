@@ -53,7 +53,7 @@ class Prepare : public testing::Test {
     Result<VerifiedArtifact> artifact = verify::verify_file("/bin/true", std::nullopt);
     EXPECT_TRUE(artifact);
     TRY(check_launch(plan, *artifact, facts));
-    return prepare(plan, facts, {});
+    return prepare(plan, *artifact, facts, {});
   }
   void refuses(const std::function<void(SandboxPlan&)>& change, int error, const std::string& object) {
     SandboxPlan changed = plan();
