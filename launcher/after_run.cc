@@ -15,7 +15,6 @@
 
 #include "base/beneath.h"
 #include "base/untrusted.h"
-#include "launcher/messages.h"
 #include "sandbox/guarded_names.h"
 
 namespace oncelatch::launcher {
@@ -32,9 +31,15 @@ constexpr std::size_t kMostTexts = std::size_t{16} << 20;
 constexpr std::size_t kMostNames = std::size_t{16} << 20;  // bytes
 constexpr std::size_t kShownLine = 160;
 
-// Those of sandbox/guarded_names.cc, then those that a name doesn't tell.
-constexpr std::array<const char*, 11> kKinds = {"git",   "hooks",   "agent", "editor",  "shell",  "ci",
-                                                "build", "package", "link",  "special", "program"};
+// Where one line runs something and its neighbours only describe: what such a line begins with.
+struct LineThatMatters {
+  const char* name;
+  std::array<const char*, 2> begins;
+};
+constexpr LineThatMatters kLines[] = {
+    {"git-rebase-todo", {"exec ", "x "}},
+    {".gitmodules", {"url", "update"}},
+};
 
 bool leads_out(const std::string& path, const std::string& target) {
   if (target.empty() || target[0] == '/') return true;
@@ -97,15 +102,34 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
-// Of text only.
-std::string first_new_line(const std::string& before, const std::string& after) {
-  if (after.find('\0') != std::string::npos) return {};
+std::string_view without_indent(std::string_view line) {
+  const std::size_t start = line.find_first_not_of(" \t\r");
+  return start == std::string_view::npos ? std::string_view() : line.substr(start);
+}
+
+bool matters(const std::string& path, std::string_view line) {
+  for (const LineThatMatters& row : kLines)
+    if (path.ends_with(std::string("/") + row.name) || path == row.name)
+      return line.starts_with(row.begins[0]) || line.starts_with(row.begins[1]);
+  return false;
+}
+
+// Of text only: the first new line, or one behind it that runs something.
+void find_line(const std::string& path, const std::string& before, const std::string& after, HostEffect& effect) {
+  if (after.find('\0') != std::string::npos) return;
   const std::vector<std::string_view> old = lines_of(before);
   const std::set<std::string_view> known(old.begin(), old.end());
-  for (std::string_view line : lines_of(after))
-    if (line.find_first_not_of(" \t\r") != std::string_view::npos && known.count(line) == 0)
-      return escape_for_display(line, kShownLine);
-  return {};
+  std::size_t number = 0;
+  for (std::string_view line : lines_of(after)) {
+    ++number;
+    const std::string_view text = without_indent(line);
+    if (text.empty() || known.count(line) != 0) continue;
+    const bool best = matters(path, text);
+    if (!best && effect.line_number != 0) continue;
+    effect.line = escape_for_display(line, kShownLine);
+    effect.line_number = number;
+    if (best) return;
+  }
 }
 
 }  // namespace
@@ -246,12 +270,15 @@ AfterRunReport AfterRun::end() const {
         above = &seen;
         told = path + "/";
       }
-      report.effects.push_back({.path = root.path + "/" + path,
-                                .guard = verdict.guard,
-                                .kind = verdict.kind,
-                                .reason = verdict.reason,
-                                .change = was != nullptr ? "changed" : "new",
-                                .line = first_new_line(was != nullptr ? was->text : std::string(), seen.text)});
+      HostEffect effect{.path = root.path + "/" + path,
+                        .guard = verdict.guard,
+                        .kind = verdict.kind,
+                        .reason = verdict.reason,
+                        .change = was != nullptr ? "changed" : "new",
+                        .line = {}};
+      find_line(path, was != nullptr ? was->text : std::string(), seen.text, effect);
+      if (!S_ISREG(seen.mode)) effect.line_number = 0;
+      report.effects.push_back(std::move(effect));
     }
   }
   return report;
@@ -266,46 +293,6 @@ bool AfterRun::is_told_by(const Seen& directory, const Seen& below) {
 bool AfterRun::is_unchanged(const Seen& was, const Seen& is) {
   if (was.inode != is.inode || was.mode != is.mode) return false;
   return S_ISDIR(is.mode) || (was.changed == is.changed && was.size == is.size);
-}
-
-std::string effect_kinds() {
-  std::string all;
-  for (const char* kind : kKinds) all += (all.empty() ? "" : ", ") + std::string(kind);
-  return all;
-}
-
-bool is_effect_kind(const std::string& kind) {
-  auto named = [&](const char* one) { return kind == one; };
-  return kind == "any" || std::any_of(kKinds.begin(), kKinds.end(), named) ||
-         std::any_of(std::begin(sandbox::kGuardNames), std::end(sandbox::kGuardNames), named);
-}
-
-bool is_of_kind(const HostEffect& effect, const std::string& kind) {
-  return kind == "any" || kind == effect.kind || kind == effect.guard;
-}
-
-void tell_effects(const AfterRunReport& seen) {
-  constexpr std::size_t kMostTold = 20;
-  if (!seen.complete)
-    tell("after the run: not all that may be written could be looked at: nothing says that the rest is clean");
-  if (seen.effects.empty()) return;
-  std::vector<const HostEffect*> order;
-  for (const HostEffect& effect : seen.effects) order.push_back(&effect);
-  auto gravity = [](const HostEffect& effect) {
-    return effect.guard == "refused" ? 0 : effect.guard == "held" ? 1 : 2;
-  };
-  std::sort(order.begin(), order.end(), [&](const HostEffect* a, const HostEffect* b) {
-    return gravity(*a) != gravity(*b) ? gravity(*a) < gravity(*b) : a->path < b->path;
-  });
-  tell("after the run: " + std::to_string(order.size()) + (order.size() == 1 ? " change takes" : " changes take") +
-       " effect outside later");
-  for (std::size_t i = 0; i < std::min(order.size(), kMostTold); ++i) {
-    const HostEffect& one = *order[i];
-    tell("  " + one.kind + ": " + escape_for_display(one.path, 400) + " (" + one.change + "): " + one.reason +
-         (one.line.empty() ? "" : ": " + one.line));
-  }
-  if (order.size() > kMostTold)
-    tell("  and " + std::to_string(order.size() - kMostTold) + " more: --report F lists all");
 }
 
 }  // namespace oncelatch::launcher

@@ -21,22 +21,9 @@
 
 #include "base/fd.h"
 #include "base/result.h"
+#include "launcher/host_effects.h"
 
 namespace oncelatch::launcher {
-
-struct HostEffect {
-  std::string path;    // absolute, as it is: escape before showing
-  std::string guard;   // "refused", "held", "reported"
-  std::string kind;    // of the name's row, or "link", "special", "program"
-  std::string reason;  // what takes it up
-  std::string change;  // "new", "changed"
-  std::string line;    // the first that wasn't there before, escaped; empty where there is none
-};
-
-struct AfterRunReport {
-  std::vector<HostEffect> effects;
-  bool complete = true;  // everything was looked at, before and after
-};
 
 struct HostVerdict {
   const char* guard = nullptr;  // null: nothing to tell
@@ -74,14 +61,5 @@ class AfterRun {
   std::vector<Root> roots_;
   bool complete_ = true;
 };
-
-// Whether `kind` is one of an effect's, of a guard's, or "any".
-[[nodiscard]] bool is_effect_kind(const std::string& kind);
-// "git, hooks, …", for messages.
-[[nodiscard]] std::string effect_kinds();
-[[nodiscard]] bool is_of_kind(const HostEffect& effect, const std::string& kind);
-
-// On stderr, the gravest first.
-void tell_effects(const AfterRunReport& seen);
 
 }  // namespace oncelatch::launcher

@@ -37,6 +37,7 @@ set(ONCELATCH_LIGHT_SOURCES
   launcher/exec/why_path.cc
   launcher/exec/why_socket.cc
   launcher/exec/workspace.cc
+  launcher/host_effects.cc
   launcher/messages.cc
   launcher/report_file.cc
   launcher/output_filter.cc
@@ -45,6 +46,7 @@ set(ONCELATCH_LIGHT_SOURCES
   launcher/output_states.cc
   launcher/output_text.cc
   launcher/runner_commands.cc
+  launcher/sarif.cc
   launcher/session_directory.cc
   verify/program_file.cc)
 list(TRANSFORM ONCELATCH_LIGHT_SOURCES PREPEND ${CMAKE_SOURCE_DIR}/)

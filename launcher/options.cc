@@ -9,11 +9,10 @@
 #include "base/untrusted.h"
 #include "base/yaml.h"
 #include "launcher/exit_codes.h"
+#include "launcher/version.h"
 
 namespace oncelatch::launcher {
 namespace {
-
-constexpr const char* kVersion = "0.1.0";
 
 // What follows the first "--" belongs to the agent, whatever it looks like.
 std::vector<std::string> split_arguments(int argc, const char* const* argv, std::vector<std::string>& after) {

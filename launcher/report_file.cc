@@ -14,6 +14,7 @@
 #include "base/json_text.h"
 #include "base/untrusted.h"
 #include "launcher/errors.h"
+#include "launcher/sarif.h"
 
 namespace oncelatch::launcher {
 
@@ -49,12 +50,18 @@ int write_in_time(int fd, std::string_view text) {
 
 }  // namespace
 
-Result<ReportFile> ReportFile::open(const std::string& path) {
+Result<ReportFile> ReportFile::open_if_named(const std::string& path, const std::string& option) {
+  if (path.empty()) return ReportFile();
+  return open(path, option);
+}
+
+Result<ReportFile> ReportFile::open(const std::string& path, const std::string& option) {
   ReportFile file;
+  file.option_ = option + " FILE";
   file.shown_ = escape_for_display(path, 400);
   if (int number = descriptor_named(path); number >= 0) {
     file.stream_ = Fd(::fcntl(number, F_DUPFD_CLOEXEC, 3));
-    if (!file.stream_) return fail_errno("report", file.shown_, errno, "open it, or name a file with --report FILE");
+    if (!file.stream_) return fail_errno("report", file.shown_, errno, "open it, or name a file with " + file.option_);
     return file;
   }
   const std::size_t slash = path.rfind('/');
@@ -67,18 +74,18 @@ Status ReportFile::open_beneath(const std::string& directory) {
   Result<Fd> opened = open_directory(directory);
   if (!opened)
     return fail_errno("report", shown_, opened.error().errno_value,
-                      "name a file in an existing directory with --report FILE");
+                      "name a file in an existing directory with " + option_);
   directory_ = std::move(*opened);
   struct stat found {};
   const bool exists = !name_.empty() && ::fstatat(directory_.get(), name_.c_str(), &found, AT_SYMLINK_NOFOLLOW) == 0;
   if (!exists && errno != ENOENT && !name_.empty()) return fail_errno("report", shown_, errno, "name another file");
   if (name_.empty() || (exists && S_ISDIR(found.st_mode)))
-    return fail("report", shown_, "is a directory", "name a file with --report FILE");
+    return fail("report", shown_, "is a directory", "name a file with " + option_);
   if (exists && S_ISREG(found.st_mode)) TRY(check_replaceable(found));
   if (!exists || S_ISREG(found.st_mode)) return try_to_create();
   if (!S_ISFIFO(found.st_mode) && !S_ISCHR(found.st_mode))
     return fail("report", shown_, S_ISLNK(found.st_mode) ? "is a symbolic link" : "is no file that can be written to",
-                "name the file itself with --report FILE");
+                "name the file itself with " + option_);
   stream_ = Fd(::openat(directory_.get(), name_.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC));
   if (!stream_)
     return fail_errno("report", shown_, errno, errno == ENXIO ? "start its reader first" : "name another file", "open");
@@ -93,7 +100,7 @@ Status ReportFile::check_replaceable(const struct stat& found) const {
   if (::fstat(directory_.get(), &directory) != 0) return fail_errno("report", shown_, errno, "name another file");
   const uid_t user = ::geteuid();
   if (user == 0 || (directory.st_mode & S_ISVTX) == 0 || found.st_uid == user || directory.st_uid == user) return {};
-  return fail_errno("report", shown_, EPERM, "name another file with --report FILE",
+  return fail_errno("report", shown_, EPERM, "name another file with " + option_,
                     "another user's, in a directory where only its owner may replace it");
 }
 
@@ -102,7 +109,7 @@ Status ReportFile::try_to_create() const {
   const std::string name = ".oncelatch-try-" + std::to_string(::getpid());
   Fd made(::openat(directory_.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!made)
-    return fail_errno("report", shown_, errno, "name a file in a directory that you can write to with --report FILE");
+    return fail_errno("report", shown_, errno, "name a file in a directory that you can write to with " + option_);
   ::unlinkat(directory_.get(), name.c_str(), 0);
   return {};
 }
@@ -128,21 +135,34 @@ Status ReportFile::write(std::string_view text) const {
   return Failure(std::move(error));
 }
 
-int refuse_with_report(const std::vector<std::string>& arguments, const Error& error) {
-  constexpr std::string_view kOption = "--report";
+namespace {
+
+// The value of the last such option before the command.
+std::string last_named(const std::vector<std::string>& arguments, const std::string& option) {
   std::string path;
   for (std::size_t i = 0; i < arguments.size() && arguments[i] != "--"; ++i) {
-    if (arguments[i] == kOption && i + 1 < arguments.size()) path = arguments[i + 1];
-    if (arguments[i].starts_with(std::string(kOption) + "=")) path = arguments[i].substr(kOption.size() + 1);
+    if (arguments[i] == option && i + 1 < arguments.size()) path = arguments[i + 1];
+    if (arguments[i].starts_with(option + "=")) path = arguments[i].substr(option.size() + 1);
   }
+  return path;
+}
+
+void write_once(const std::string& path, const std::string& option, std::string_view text) {
+  if (path.empty()) return;
+  Result<ReportFile> file = ReportFile::open(path, option);
+  const Status written = file ? file->write(text) : Failure(file.error());
+  if (!written) (void)report_error(written.error());
+}
+
+}  // namespace
+
+int refuse_with_report(const std::vector<std::string>& arguments, const Error& error) {
   const int code = report_error(error);
-  if (path.empty()) return code;
   JsonText json;
   json.open('{').key("exit").open('{').key("code").number(code).key("reason").text(exit_reason_for(error)).close('}');
   json.key("error").text(error.message()).key("command").open('[').close(']').close('}');
-  Result<ReportFile> file = ReportFile::open(path);
-  const Status written = file ? file->write(json.take() + "\n") : Failure(file.error());
-  if (!written) (void)report_error(written.error());
+  write_once(last_named(arguments, "--report"), "--report", json.take() + "\n");
+  write_once(last_named(arguments, "--sarif"), "--sarif", sarif_text(sarif_of_refusal(error, code)));
   return code;
 }
 

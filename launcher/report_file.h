@@ -1,5 +1,5 @@
-// Where --report goes: a file that is replaced as a whole, or a stream that is written to (a FIFO, a character device,
-// an open descriptor as /dev/stdout or /dev/fd/N names it).
+// Where --report and --sarif go: a file that is replaced as a whole, or a stream that is written to (a FIFO, a
+// character device, an open descriptor as /dev/stdout or /dev/fd/N names it).
 //
 //   ReportFile file = TRY(ReportFile::open("report.json"));   // before anything is started
 //   TRY(file.write(text));
@@ -23,7 +23,10 @@ namespace oncelatch::launcher {
 class ReportFile {
  public:
   ReportFile() = default;  // nowhere
-  [[nodiscard]] static Result<ReportFile> open(const std::string& path);
+  // `option` is what names it, for messages.
+  [[nodiscard]] static Result<ReportFile> open(const std::string& path, const std::string& option = "--report");
+  // The same; nowhere where the path is empty.
+  [[nodiscard]] static Result<ReportFile> open_if_named(const std::string& path, const std::string& option);
   explicit operator bool() const { return static_cast<bool>(directory_) || static_cast<bool>(stream_); }
   // Path of the directory that a file lies in; empty for a stream or nowhere.
   [[nodiscard]] std::string place() const;
@@ -37,13 +40,14 @@ class ReportFile {
   [[nodiscard]] Status try_to_create() const;
 
   std::string shown_;
+  std::string option_;  // "--report FILE"
   Fd directory_;
   std::string name_;
   Fd stream_;
 };
 
-// Tells the error, and writes it into the report that a refused command line names with its last --report before the
-// command: one that lies there must not tell of another run. The exit code.
+// Tells the error, and writes it into what a refused command line names with its last --report and --sarif before the
+// command: what lies there must not tell of another run. The exit code.
 int refuse_with_report(const std::vector<std::string>& arguments, const Error& error);
 
 }  // namespace oncelatch::launcher

