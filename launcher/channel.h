@@ -5,8 +5,8 @@
 //   for (;;) { Channel::Message got = back.receive(); ... }
 //
 // Kinds to the supervisor: end {signal}, client_gone {}, detach {}. To the front end: ready {session}, failed {message,
-// exit}, event {…}, running {}, ended {exit, reason}. Ownership: owns its descriptor. Threads: one an end. Never
-// blocks. Failure: a full or closed peer loses the message (send returns false); receive tells closed apart from
+// exit}, event {…}, running {}, ended {exit, reason, told [line]}. Ownership: owns its descriptor. Threads: one an end.
+// Never blocks. Failure: a full or closed peer loses the message (send returns false); receive tells closed apart from
 // nothing. After fork: close the end you don't use.
 #pragma once
 

@@ -9,6 +9,7 @@
 #include "base/untrusted.h"
 #include "base/yaml.h"
 #include "launcher/exit_codes.h"
+#include "launcher/host_effects.h"
 #include "launcher/version.h"
 
 namespace oncelatch::launcher {
@@ -44,6 +45,16 @@ void add_run(CLI::App& app, ParsedCommand& parsed) {
   run->add_flag("--unattended", parsed.run.unattended,
                 "Nobody is there: what policy leaves open is declined; exit code 120");
   must_have_text(run->add_option("--report", parsed.run.report, "Write a JSON report of the whole run to this file"));
+  must_have_text(run->add_option("--sarif", parsed.run.sarif,
+                                 "Write what changed that runs outside later to this file, as SARIF 2.1.0"));
+  run->add_option("--fail-on", parsed.run.fail_on,
+                  "Exit code 123 where something changed that runs outside later: any, refused, git, ci, …; may be "
+                  "repeated")
+      ->allow_extra_args(false)
+      ->check([](const std::string& kind) {
+        return is_effect_kind(kind) ? std::string()
+                                    : "write any, refused, held, reported, or a kind: " + effect_kinds();
+      });
   must_have_text(run->add_option("--events", parsed.run.events, "Write JSON lines as things happen: a file, or fd:N"));
   must_have_text(run->add_option("--net", parsed.run.network,
                                  "none, loopback, or ports:443,… of the host's network (default: ports:443)"));

@@ -36,6 +36,8 @@ struct RunOptions {
   std::string network = "ports:443";         // none, loopback or ports:…
   std::vector<std::string> accepted_losses;  // guarantees that may be missing
   std::string report;                        // file for the JSON report
+  std::string sarif;                         // file for what takes effect on the host later
+  std::vector<std::string> fail_on;          // kinds of such effects that give exit code 123
   std::string events;                        // file for JSON lines, or fd:N
   std::vector<std::string> arguments;        // after "--", for the agent
 };

@@ -25,6 +25,7 @@
 #include "launcher/plan.h"
 #include "launcher/progress.h"
 #include "launcher/report.h"
+#include "launcher/sarif.h"
 #include "launcher/session_directory.h"
 #include "launcher/supervisor.h"
 #include "sandbox/cgroup.h"
@@ -76,25 +77,36 @@ Result<SupervisorSetup> check_everything(const RunOptions& options, std::vector<
       sandbox::probe_host(options.accepted_losses.empty() ? sandbox::Probing::quick : sandbox::Probing::full);
   if (facts.tier() == sandbox::Tier::landlock) TRY(set_identity(config, sandbox::IdentityChoice::on_host));
   TRY(check_guarantees(config, facts, artifact.path()));
-  Result<ReportFile> report =
-      options.report.empty() ? Result<ReportFile>(ReportFile()) : ReportFile::open(options.report);
-  if (!report) return Failure(report.error());
+  ReportFile report = TRY(ReportFile::open_if_named(options.report, "--report"));
+  ReportFile sarif = TRY(ReportFile::open_if_named(options.sarif, "--sarif"));
   SessionRoot root = TRY(SessionRoot::open(config.environment));
   for (const std::string& name : root.sweep()) tell("removed what a killed session left: " + name);
-  SupervisorSetup setup{std::move(config), TRY(root.create()), std::move(artifact), std::move(facts), Channel(), {}};
-  setup.report = std::move(*report);
+  SupervisorSetup setup{std::move(config), TRY(root.create()), std::move(artifact), std::move(facts),
+                        Channel(),         std::move(report),  std::move(sarif)};
   return setup;
 }
 
 int refuse(const RunOptions& options, const std::vector<std::string>& environment, const Error& error) {
   int code = report_error(error);
-  if (options.report.empty()) return code;
-  Json report = {{"exit", {{"code", code}, {"reason", exit_reason_for(error)}}}, {"error", error.message()}};
-  Result<ReportFile> target = ReportFile::open(options.report);
-  if (!target) return code;
-  Status written = write_report(*target, report, redact::Redactor::from_environment(environment));
-  if (!written) report_error(written.error());
+  const redact::Redactor redactor = redact::Redactor::from_environment(environment);
+  auto save = [&](const std::string& path, const char* option, const Json& body) {
+    Result<ReportFile> target = ReportFile::open_if_named(path, option);
+    if (!target || !*target) return;
+    Status written = write_report(*target, body, redactor);
+    if (!written) report_error(written.error());
+  };
+  save(options.report, "--report",
+       {{"exit", {{"code", code}, {"reason", exit_reason_for(error)}}}, {"error", error.message()}});
+  save(options.sarif, "--sarif", Json::parse(sarif_text(sarif_of_refusal(error, code)), nullptr, false));
   return code;
+}
+
+// What the session left that takes effect on the host.
+void tell_lines(const Json& message) {
+  const Json* lines = json_array(message, "told");
+  if (lines == nullptr) return;
+  for (const Json& line : *lines)
+    if (line.is_string()) tell(line.get<std::string>());
 }
 
 void size_of_terminal(SupervisorSetup& setup) {
@@ -126,6 +138,7 @@ class FrontEnd {
     }
     if (client_) client_->wait_for_end();
     client_.reset();  // the terminal is ours again before anything is printed
+    tell_lines(ending_message_);
     if (!farewell_.empty()) tell(farewell_);
     return *code_;
   }
@@ -175,6 +188,7 @@ class FrontEnd {
   }
 
   void say_end(const Json& message) {
+    ending_message_ = message;
     const std::string* reason = json_string(message, "reason");
     if (reason != nullptr && *reason != "the agent ended")
       farewell_ = "session ended: " + escape_for_display(*reason, 400);
@@ -231,6 +245,7 @@ class FrontEnd {
   std::optional<AttachedClient> client_;
   std::optional<int> code_;
   std::string farewell_;
+  Json ending_message_;  // null until the session has ended
   bool ending_ = false;
   bool asked_ = false;
 };
@@ -291,6 +306,7 @@ Result<int> attach_to(const std::string& id, const std::vector<std::string>& env
     if (kind != nullptr && *kind == "running") return 0;
     if (kind != nullptr && *kind == "ended") {
       client.wait_for_end();
+      tell_lines(*message.body);
       return static_cast<int>(json_integer(*message.body, "exit").value_or(kExitLauncher));
     }
     if (message.closed) return kExitLauncher;

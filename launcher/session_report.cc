@@ -67,4 +67,17 @@ Json self_test_body(const std::vector<sandbox::SelfTestResult>& results) {
   return {{"probes", all}};
 }
 
+Json host_effects_body(const AfterRunReport& seen, std::size_t most) {
+  Json all = Json::array();
+  for (const HostEffect& one : seen.effects) {
+    if (all.size() == most) break;
+    Json effect = {
+        {"path", one.path}, {"guard", one.guard}, {"kind", one.kind}, {"reason", one.reason}, {"change", one.change}};
+    if (!one.line.empty()) effect["line"] = one.line;
+    if (one.line_number != 0) effect["line_number"] = one.line_number;
+    all.push_back(std::move(effect));
+  }
+  return all;
+}
+
 }  // namespace oncelatch::launcher

@@ -16,6 +16,7 @@
 #include "base/beneath.h"
 #include "elicitation/mirror.h"
 #include "elicitation/tmux_server.h"
+#include "launcher/after_run.h"
 #include "launcher/environment.h"
 #include "launcher/errors.h"
 #include "launcher/exit_codes.h"
@@ -25,6 +26,7 @@
 #include "launcher/prompts.h"
 #include "launcher/relay_link.h"
 #include "launcher/report.h"
+#include "launcher/sarif.h"
 #include "launcher/session_report.h"
 #include "launcher/terminal.h"
 #include "policy/rules.h"
@@ -39,6 +41,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kRelayLimit{5000};
 constexpr milliseconds kEndLimit{3000};
+constexpr std::size_t kMostRecorded = 500;  // effects in the record; the report has all
 
 class Supervisor {
  public:
@@ -57,6 +60,7 @@ class Supervisor {
   Status start() {
     TRY(watch_signals());
     TRY(open_record());
+    after_run_.emplace(TRY(AfterRun::begin({setup_.config.workspace})));
     TRY(make_files());
     TRY(open_terminals());
     TRY(start_mirror());
@@ -161,8 +165,14 @@ class Supervisor {
   // From here on hostile bytes are read: the supervisor keeps what it needs for them, and for the end, only.
   Status narrow() {
     const std::string record = TRY(audit_path(setup_.config.environment));
-    return sandbox::narrow_self(TRY(sandbox::supervisor_rules(
-        {setup_.session.path(), record.substr(0, record.rfind('/')), setup_.report.place(), tmux_program_})));
+    std::vector<std::string> reports;
+    for (const ReportFile* file : {&setup_.report, &setup_.sarif})
+      if (!file->place().empty()) reports.push_back(file->place());
+    return sandbox::narrow_self(TRY(sandbox::supervisor_rules({setup_.session.path(),
+                                                               record.substr(0, record.rfind('/')),
+                                                               std::move(reports),
+                                                               {setup_.config.workspace},
+                                                               tmux_program_})));
   }
 
   void step() {
@@ -261,18 +271,58 @@ class Supervisor {
       if (prompts_->stuck().empty()) reason_ = "policy denied or nobody answered";
       code_ = kExitPolicyDenied;
     }
+    look_after();
     Status closed = log_->end({{"reason", reason_}, {"exit", code_}});
     if (!closed && code_ == 0) code_ = kExitLauncher;
     events_.emit("session_ended", {{"session", setup_.session.id()}, {"reason", reason_}, {"exit", code_}});
     save_report(reason_, closed ? "" : closed.error().message());
     tmux_.reset();
     (void)setup_.session.remove();
-    fronts_->tell_all({{"kind", "ended"}, {"exit", code_}, {"reason", reason_}});
+    fronts_->tell_all({{"kind", "ended"}, {"exit", code_}, {"reason", reason_}, {"told", lines_to_tell()}});
     return code_;
   }
 
+  // Nothing inside lives any more.
+  void look_after() {
+    seen_ = after_run_->end();
+    Json row = {{"complete", seen_->complete}, {"count", seen_->effects.size()}};
+    row["effects"] = host_effects_body(*seen_, kMostRecorded);
+    (void)log_->append("host_effects", row);  // a log that broke says so at its end
+    if (!has_findings(*seen_, setup_.config.options.fail_on)) return;
+    reason_ = "findings";
+    code_ = kExitFindings;
+  }
+
+  // As much as a message holds.
+  [[nodiscard]] Json lines_to_tell() const {
+    constexpr std::size_t kMostBytes = std::size_t{24} << 10;
+    Json lines = Json::array();
+    std::size_t bytes = 0;
+    for (const std::string& line : effect_lines(*seen_)) {
+      std::string text = redactor_.text(line);
+      bytes += text.size();
+      if (bytes > kMostBytes) break;
+      lines.push_back(std::move(text));
+    }
+    return lines;
+  }
+
   void save_report(const std::string& reason, const std::string& error) {
-    if (!setup_.report) return;
+    if (setup_.report) note_written(write_report(setup_.report, whole_report(reason, error), redactor_));
+    if (!setup_.sarif) return;
+    const AfterRunReport* seen = seen_ ? &*seen_ : nullptr;
+    const std::string text =
+        sarif_text({.workspace = setup_.config.workspace, .seen = seen, .exit_code = code_, .error = error});
+    note_written(write_report(setup_.sarif, Json::parse(text, nullptr, false), redactor_));
+  }
+
+  void note_written(const Status& written) {
+    if (written || !fronts_) return;
+    fronts_->tell_all({{"kind", "event"}, {"event", "report_failed"}, {"error", written.error().message()}});
+    if (code_ == 0) code_ = kExitLauncher;
+  }
+
+  [[nodiscard]] Json whole_report(const std::string& reason, const std::string& error) const {
     Json report = session_start_body(setup_.config, setup_.artifact, setup_.facts, setup_.config.rules.sha256());
     report["session"] = setup_.session.id();
     report["exit"] = {{"code", code_}, {"reason", reason}};
@@ -282,12 +332,10 @@ class Supervisor {
     if (prompts_) report["prompts_seen"] = prompts_->count();
     if (prompts_ && !prompts_->stop_reason().empty()) report["mirror_stopped"] = prompts_->stop_reason();
     if (confined_) report["self_test"] = self_test_body(confined_->self_test);
+    if (seen_) report["host_effects"] = host_effects_body(*seen_, seen_->effects.size());
+    if (seen_) report["host_effects_complete"] = seen_->complete;
     report["events_lost"] = events_.lost();
-    Status written = write_report(setup_.report, report, redactor_);
-    if (!written && fronts_) {
-      fronts_->tell_all({{"kind", "event"}, {"event", "report_failed"}, {"error", written.error().message()}});
-      if (code_ == 0) code_ = kExitLauncher;
-    }
+    return report;
   }
 
   SupervisorSetup setup_;
@@ -307,6 +355,8 @@ class Supervisor {
   std::optional<Prompts> prompts_;
   std::optional<elicitation::Mirror> mirror_;
   std::optional<sandbox::Confined> confined_;
+  std::optional<AfterRun> after_run_;
+  std::optional<AfterRunReport> seen_;
   std::optional<ExitStatus> child_;
   sandbox::Ending ending_ = sandbox::Ending::unknown;
   bool ended_ = false;

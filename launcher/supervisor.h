@@ -24,7 +24,8 @@ struct SupervisorSetup {
   VerifiedArtifact artifact;
   sandbox::HostFacts facts;
   Channel front_end;
-  ReportFile report;  // opened before the agent could change the way to it; may be empty
+  ReportFile report;  // opened before the agent could change the way to it; may be nowhere
+  ReportFile sarif;   // the same
   int columns = 120;  // of the pane before anybody attaches
   int rows = 40;
 };

@@ -128,8 +128,10 @@ Result<std::vector<NarrowRule>> supervisor_rules(const SupervisorPlaces& places)
   rules.push_back({"connect", places.session, Presence::required, "the control client's way to the server"});
   rules.push_back({"empty", places.session + "/..", Presence::required, "the session's own directory at the end"});
   rules.push_back({"keep", places.audit, Presence::required, "the record and its journal"});
-  if (!places.report.empty())
-    rules.push_back({"replace", places.report, Presence::required, "the report, written whole at the end"});
+  for (const std::string& report : places.reports)
+    rules.push_back({"replace", report, Presence::required, "a report, written whole at the end"});
+  for (const std::string& place : places.looked_at)
+    rules.push_back({"read", place, Presence::required, "what changed in it, looked for at the end"});
   return rules;
 }
 

@@ -3,7 +3,7 @@
 //
 //   TmuxPlaces places{tmux, relay, session + "/tmux"};
 //   std::vector<std::string> server = TRY(narrow_tmux_server(places));   // oncelatch-narrow RULE... -- /usr/bin/tmux
-//   TRY(narrow_self(supervisor_rules({session, audit_directory, report_directory, tmux})));
+//   TRY(narrow_self(supervisor_rules({session, audit_directory, {report_directory}, {workspace}, tmux})));
 //
 // Ownership: values. Threads: narrow_self() restricts the calling thread and what it starts, for good; call it where
 // there is one thread only. Failure: an Error with the stage and the path; after a failed narrow_self() the process is
@@ -37,10 +37,11 @@ struct TmuxPlaces {
                                                                   const std::string& home);
 
 struct SupervisorPlaces {
-  std::string session;  // its directory, removed at the end
-  std::string audit;    // the directory of the record
-  std::string report;   // the directory of the report; empty: none
-  std::string tmux;     // the program: a lost control client is replaced
+  std::string session;                 // its directory, removed at the end
+  std::string audit;                   // the directory of the record
+  std::vector<std::string> reports;    // directories whose files are replaced at the end
+  std::vector<std::string> looked_at;  // directories that are read through at the end
+  std::string tmux;                    // the program: a lost control client is replaced
 };
 [[nodiscard]] Result<std::vector<NarrowRule>> supervisor_rules(const SupervisorPlaces& places);
 [[nodiscard]] Status narrow_self(const std::vector<NarrowRule>& rules);

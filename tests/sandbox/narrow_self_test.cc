@@ -32,9 +32,11 @@ class NarrowSelf : public testing::Test {
     REQUIRE_CONFINEMENT();
     char name[] = "/tmp/oncelatch-self-XXXXXX";
     base_ = ::mkdtemp(name);
-    for (const char* directory : {"run", "run/session", "run/session/home", "run/other", "audit", "report", "user"})
+    for (const char* directory :
+         {"run", "run/session", "run/session/home", "run/other", "audit", "report", "workspace", "user"})
       ::mkdir(at(directory).c_str(), 0700);
-    for (const char* file : {"run/session/home/file", "run/other/lock", "audit/audit.db", "report/old", "user/file"})
+    for (const char* file :
+         {"run/session/home/file", "run/other/lock", "audit/audit.db", "report/old", "workspace/file", "user/file"})
       std::ofstream(at(file)) << "text";
     Spawn spawn;
     spawn.path = "/bin/sleep";
@@ -51,7 +53,7 @@ class NarrowSelf : public testing::Test {
     const pid_t child = ::fork();
     if (child == 0) {
       Result<std::vector<NarrowRule>> rules =
-          supervisor_rules({at("run/session"), at("audit"), at("report"), "/usr/bin/tmux"});
+          supervisor_rules({at("run/session"), at("audit"), {at("report")}, {at("workspace")}, "/usr/bin/tmux"});
       if (!rules || !narrow_self(*rules)) ::_exit(201);
       errno = 0;
       ::_exit(attempt() < 0 ? (errno != 0 ? errno : 200) : 0);
@@ -95,6 +97,14 @@ TEST_F(NarrowSelf, FilesOutsideArentWrittenOrRead) {
   EXPECT_EQ(narrowed([&] { return ::mkdir(at("user/new").c_str(), 0700); }), EACCES);
   EXPECT_EQ(narrowed([&] { return ::truncate(at("user/file").c_str(), 0); }), EACCES);
   EXPECT_EQ(narrowed([&] { return ::rename(at("audit/audit.db").c_str(), at("user/file").c_str()); }), EACCES);
+}
+
+TEST_F(NarrowSelf, WhatIsLookedAtIsReadOnly) {
+  EXPECT_EQ(opening(at("workspace/file"), O_RDONLY), 0);
+  EXPECT_EQ(opening(at("workspace"), O_RDONLY | O_DIRECTORY), 0);
+  EXPECT_EQ(opening(at("workspace/file"), O_WRONLY), EACCES);
+  EXPECT_EQ(opening(at("workspace/new"), O_WRONLY | O_CREAT), EACCES);
+  EXPECT_EQ(narrowed([&] { return ::unlink(at("workspace/file").c_str()); }), EACCES);
 }
 
 TEST_F(NarrowSelf, ItsOwnFilesAreWritten) {
