@@ -25,6 +25,7 @@ set(ONCELATCH_LIGHT_SOURCES
   launcher/exec/plan.cc
   launcher/exec/profile.cc
   launcher/exec/program.cc
+  launcher/exec/repository.cc
   launcher/exec/pump.cc
   launcher/exec/report.cc
   launcher/exec/requirements.cc

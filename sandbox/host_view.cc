@@ -81,6 +81,7 @@ Status HostView::add_home() {
 }
 
 Status HostView::add_bind(const Bind& bind) {
+  if (bind.where_guarded) return {};
   Result<Source> source = sources.open_path(bind.source);
   if (!source && bind.optional && source.error().errno_value == ENOENT) return {};
   Source opened = TRY(std::move(source));

@@ -36,7 +36,8 @@ struct Bind {
   std::string target;
   Access access = Access::read_only;
   bool optional = false;
-  bool executable = true;  // false: noexec
+  bool executable = true;      // false: noexec
+  bool where_guarded = false;  // writable, and shown only where the broker knows what may be made there by its name
 };
 
 // What lies in the workspace, the private home or a bind and is covered, under every name the view has for it: by an

@@ -107,6 +107,7 @@ Status ViewBuilder::add_home() {
 }
 
 Status ViewBuilder::add_bind(const Bind& bind) {
+  if (bind.where_guarded && !guards_) return {};
   Result<Source> source = sources.open_path(bind.source, !writable_inside(plan_, bind.source));
   if (!source && bind.optional && source.error().errno_value == ENOENT) return {};
   Source opened = TRY(std::move(source));

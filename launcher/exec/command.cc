@@ -40,6 +40,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kGrace{2500};  // from asking the command to end to ending it
 constexpr milliseconds kDrain{500};   // for output that a terminal doesn't take
 constexpr milliseconds kGlance{200};  // between looks at what tells nobody: the foreground, a terminal that is full
+constexpr int kMostAttempts = 4;      // to start, while others replace what the plan names
 constexpr int kShellFileTooLarge = 128 + SIGXFSZ;
 
 bool is_ignored(int number) {
@@ -262,10 +263,15 @@ class ExecCommand {
   }
 
   Result<sandbox::Confined> enter() {
-    Result<sandbox::Confined> entered = enter_once();
-    if (entered || !identity_failed(entered.error())) return entered;
-    TRY(plan(IdentityChoice::proven));
-    return enter_once();
+    IdentityChoice choice = IdentityChoice::hoped;
+    for (int attempt = 1;; ++attempt) {
+      Result<sandbox::Confined> entered = enter_once();
+      if (entered || attempt == kMostAttempts) return entered;
+      const bool identity = identity_failed(entered.error());
+      if (!identity && (!was_replaced(entered.error()) || facts_.tier() != sandbox::Tier::full)) return entered;
+      if (identity) choice = IdentityChoice::proven;
+      TRY(plan(choice));
+    }
   }
 
   Result<sandbox::Confined> enter_once() {
@@ -281,6 +287,12 @@ class ExecCommand {
   [[nodiscard]] bool identity_failed(const Error& error) const {
     bool stage = error.object.rfind("sources: ", 0) == 0 || error.object.rfind("identity: ", 0) == 0;
     return plan_->sandbox.idmapped && stage;
+  }
+
+  // Whoever works in the repository outside may replace a file at any moment, such as its settings.
+  static bool was_replaced(const Error& error) {
+    const bool gone = error.errno_value == ENOENT && error.object.rfind("covers: ", 0) == 0;
+    return error.errno_value == ESTALE || gone;
   }
 
   Status check_guarantees() {

@@ -57,6 +57,7 @@ class PlanMaker {
     sandbox_.workspace = plan_.workspace.path;
     sandbox_.home_inside = kHomeInside;
     TRY(show_paths());
+    show_repository();
     choose_network();
     TRY(choose_limits());
     choose_user();
@@ -91,6 +92,28 @@ class PlanMaker {
     for (std::size_t i = 0; i < options_.write.size(); ++i)
       TRY(show(options_.write[i], sandbox::Access::read_write, origin("--write", i < file.write)));
     return {};
+  }
+
+  // Git works inside a part of a repository, too: with the files beside it, which are read, and with what all its
+  // worktrees share, which is written by the guard's rules or not at all.
+  void show_repository() {
+    plan_.repository = find_repository(sandbox_.workspace, home_);
+    const auto& [directory, root, note] = plan_.repository;
+    if (!note.empty()) plan_.notes.push_back(note);
+    auto is_shown = [&](const std::string& path) {
+      auto same = [&](const sandbox::Bind& bind) { return bind.target == path; };
+      return std::any_of(sandbox_.binds.begin(), sandbox_.binds.end(), same);
+    };
+    if (!root.empty() && !is_shown(root)) {
+      sandbox_.binds.push_back({.source = root, .target = root});
+      visible_.push_back(root);
+      plan_.notes.push_back("the workspace is a part of the repository " + shown(root) +
+                            ": the rest of it can be read, and its .git is written by git; --deny hides what it names");
+    }
+    if (directory.empty() || is_shown(directory)) return;
+    sandbox_.binds.push_back(
+        {.source = directory, .target = directory, .access = sandbox::Access::read_write, .where_guarded = true});
+    visible_.push_back(directory);
   }
 
   // What a variable names, where that is a file or directory by its absolute path. The sandbox has a /tmp of its own.
@@ -427,10 +450,6 @@ class PlanMaker {
       plan_.notes.push_back(std::move(note));
     if (plan_.workspace.is_link)
       plan_.notes.push_back("the workspace is a link, and leads to " + shown(plan_.workspace.path));
-    if (!plan_.workspace.enclosing_repository.empty())
-      plan_.notes.push_back("the workspace is a part of the repository " + shown(plan_.workspace.enclosing_repository) +
-                            ", whose .git isn't visible: git works inside with --workspace " +
-                            shown(plan_.workspace.enclosing_repository));
     if (sandbox_.network == sandbox::Network::ports)
       plan_.notes.emplace_back("network: the host's; any host on the ports named, and UDP, can be reached");
   }

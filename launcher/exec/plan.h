@@ -14,6 +14,7 @@
 #include "launcher/exec/environment.h"
 #include "launcher/exec/options.h"
 #include "launcher/exec/profile.h"
+#include "launcher/exec/repository.h"
 #include "launcher/exec/workspace.h"
 #include "sandbox/identity.h"
 #include "sandbox/plan.h"
@@ -23,6 +24,7 @@ namespace oncelatch::launcher {
 struct ExecPlan {
   ExecProfile profile;
   Workspace workspace;
+  Repository repository;
   sandbox::SandboxPlan sandbox;
   std::string program;        // host path of the command's file
   std::string own_directory;  // of oncelatch itself, where something writable holds it

@@ -32,13 +32,6 @@ std::string parent_of(const std::string& path) {
   return path.substr(0, path.rfind('/'));
 }
 
-std::string repository_around(const std::string& path) {
-  if (exists(path + "/.git")) return {};
-  for (std::string parent = parent_of(path); !parent.empty(); parent = parent_of(parent))
-    if (exists(parent + "/.git")) return parent;
-  return {};
-}
-
 Status check_place(const std::string& real, const std::string& home) {
   if (real == "/") {
     return fail("workspace", "/", "the whole file system can't be a workspace: the agent could write everywhere",
@@ -170,7 +163,7 @@ Result<Workspace> find_workspace(const std::string& given, const std::string& ho
   TRY(check_place(real, home));
   struct stat last {};
   const bool is_link = ::lstat(spelled.c_str(), &last) == 0 && S_ISLNK(last.st_mode);
-  Workspace workspace{real, {}, is_link, repository_around(real)};
+  Workspace workspace{real, {}, is_link};
   // The shell's own name for the current directory may lead through links, too.
   if (spelled[0] != '/') {
     const char* named = std::getenv("PWD");

@@ -18,7 +18,6 @@ struct Workspace {
   std::string path;                                          // real
   std::vector<std::pair<std::string, std::string>> aliases;  // symbolic links on the way to it: path, real target
   bool is_link = false;                                      // the last name that leads to it
-  std::string enclosing_repository;                          // where it is a sub-directory of one, else empty
 };
 
 // `given` empty: the current directory. `home`: real path of the caller's, empty when unknown.

@@ -221,15 +221,6 @@ TEST_P(ExecWorkspace, B013EverySpelling) {
   EXPECT_EQ(changed({}, {"sh", "-c", script}, environment, linked).out, here.out);
 }
 
-TEST_P(ExecWorkspace, ASubDirectoryOfARepositoryIsNoted) {
-  make_directory("repository/.git");
-  make_directory("repository/part");
-  Output output =
-      changed({}, {"sh", "-c", "touch made; ls .. ../.git"}, scratch.environment(), path("repository/part"));
-  EXPECT_THAT(output.err, AllOf(HasSubstr("note: "), HasSubstr(path("repository")), HasSubstr("No such file")));
-  EXPECT_TRUE(scratch.exists("repository/part/made"));
-}
-
 TEST_P(ExecWorkspace, AnotherOwner) {
   if (::geteuid() != 0 || GetParam() != 0) return;  // only root can
   make_directory("theirs");

@@ -1,0 +1,115 @@
+#include "launcher/exec/repository.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <initializer_list>
+
+#include "base/beneath.h"
+#include "base/untrusted.h"
+#include "launcher/exec/workspace.h"
+#include "sandbox/plan_checks.h"
+
+namespace oncelatch::launcher {
+
+namespace {
+
+constexpr std::size_t kMostPointer = 4096;  // bytes of a file that names a directory
+constexpr const char* kPointer = "gitdir: ";
+
+std::string parent_of(const std::string& path) {
+  return path.substr(0, path.rfind('/'));
+}
+
+std::string name_of(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+// Of the object itself, not of what a link leads to; 0: nothing there.
+mode_t type_of(const std::string& path) {
+  struct stat info {};
+  return ::lstat(path.c_str(), &info) == 0 ? info.st_mode & S_IFMT : 0;
+}
+
+// The only line of a small file in a directory; empty where it is anything else.
+std::string line_of(const std::string& directory, const std::string& name) {
+  Result<Fd> opened = open_directory(directory);
+  if (!opened) return {};
+  Result<std::string> text = read_file(opened->get(), name, kMostPointer);
+  if (!text) return {};
+  while (!text->empty() && (text->back() == '\n' || text->back() == '\r')) text->pop_back();
+  const bool line = text->find('\n') == std::string::npos && text->find('\0') == std::string::npos;
+  return line ? *text : std::string();
+}
+
+// Real path of what a file in `directory` names; empty where that isn't there.
+std::string named_in(const std::string& directory, const std::string& text) {
+  if (text.empty()) return {};
+  return real_path(text[0] == '/' ? text : directory + "/" + text);
+}
+
+// The work tree's root at or above a directory; empty: there is none.
+std::string work_tree_of(const std::string& path) {
+  for (std::string at = path; !at.empty(); at = parent_of(at))
+    if (type_of(at + "/.git") != 0) return at;
+  return {};
+}
+
+// What the pointer `.git` of a linked worktree leads to, by way of its own directory there. Empty where they don't
+// agree as git-worktree(1) makes them: a submodule's does not either.
+std::string common_directory(const std::string& root) {
+  const std::string pointer = line_of(root, ".git");
+  if (pointer.rfind(kPointer, 0) != 0) return {};
+  const std::string own = named_in(root, pointer.substr(std::string(kPointer).size()));
+  const std::string common = parent_of(parent_of(own));
+  const bool in_place = !own.empty() && name_of(parent_of(own)) == "worktrees";
+  if (!in_place || named_in(own, line_of(own, "commondir")) != common) return {};
+  const std::string back = line_of(own, "gitdir");
+  if (back.empty() || name_of(back) != ".git") return {};
+  return named_in(own, parent_of(back)) == root ? common : std::string();
+}
+
+bool is_repository(const std::string& directory) {
+  return type_of(directory + "/HEAD") == S_IFREG && type_of(directory + "/objects") == S_IFDIR &&
+         type_of(directory + "/refs") == S_IFDIR;
+}
+
+// git's own question (safe.directory): whose is it?
+bool belongs_here(const std::string& path, const std::string& workspace) {
+  struct stat found {};
+  struct stat here {};
+  if (::stat(path.c_str(), &found) != 0 || ::stat(workspace.c_str(), &here) != 0) return false;
+  return found.st_uid == ::geteuid() || found.st_uid == here.st_uid;
+}
+
+bool may_be_shown(const std::string& path, const std::string& home) {
+  return path != "/" && !sandbox::is_system_place(path) && (home.empty() || !is_or_contains(path, home));
+}
+
+}  // namespace
+
+Repository find_repository(const std::string& workspace, const std::string& home) {
+  Repository found;
+  const std::string root = work_tree_of(workspace);
+  const std::string git = root + "/.git";
+  const mode_t type = root.empty() ? 0 : type_of(git);
+  if (type == 0 || (root == workspace && type == S_IFDIR)) return found;
+  const std::string directory = type == S_IFDIR ? git : type == S_IFREG ? common_directory(root) : std::string();
+  if (!directory.empty() && is_or_contains(workspace, directory)) return found;
+  const bool usable = !directory.empty() && is_repository(directory) && belongs_here(directory, workspace) &&
+                      belongs_here(root, workspace) && !is_or_contains(directory, workspace);
+  const bool open = may_be_shown(directory, home) && (root == workspace || may_be_shown(root, home));
+  if (usable && open) {
+    found.directory = directory;
+    if (root != workspace) found.root = root;
+    return found;
+  }
+  found.note = "git isn't found inside: " + escape_for_display(git, 400);
+  found.note += !usable ? " doesn't lead to a repository that names the workspace and is yours or its owner's"
+                        : " belongs to a place that is never shown";
+  if (root != workspace) found.note += "; --workspace " + escape_for_display(root, 400) + " takes the whole";
+  return found;
+}
+
+}  // namespace oncelatch::launcher

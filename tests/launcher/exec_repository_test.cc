@@ -1,0 +1,170 @@
+// Git inside where the repository isn't in the workspace: a linked worktree, a directory below the root, and what a
+// repository that nobody vouches for says instead.
+#include <sys/stat.h>
+
+#include "tests/launcher/exec_support.h"
+
+namespace oncelatch::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class ExecRepository : public Exec {
+ protected:
+  void SetUp() override {
+    Exec::SetUp();
+    ASSERT_EQ(host("git init -q -b main . && git config user.name t && git config user.email t@e && mkdir part && "
+                   "echo a > a && echo b > part/b && git add . && git commit -qm first"),
+              "");
+  }
+  [[nodiscard]] std::string host(const std::string& script) const { return scratch.on_host(script); }
+  [[nodiscard]] Output at(const std::string& place, const std::string& script, std::vector<std::string> options = {}) {
+    std::vector<std::string> words = {"--workspace", path(place)};
+    words.insert(words.end(), options.begin(), options.end());
+    return changed(words, {"sh", "-ec", script}, scratch.environment(), path(place));
+  }
+  void link_worktree() const { ASSERT_EQ(host("git worktree add -q -b fix ../fix 2>&1"), ""); }
+};
+
+constexpr const char* kWork = R"sh(
+git config user.name >/dev/null
+echo new > new; git add new; git commit -qm second
+echo more >> new; git stash -q; git stash pop -q; git commit -qam third
+git switch -q -c topic; echo t > t; git add t; git commit -qm topic
+git switch -q -; echo u > u; git add u; git commit -qm other; git merge -q -m merged topic
+git rebase -q HEAD~1; git gc -q; git status --short; git log --format=%s | head -n 1)sh";
+
+TEST_P(ExecRepository, GitWorksInALinkedWorktree) {
+  link_worktree();
+  const Output output = at("fix", kWork);
+  EXPECT_EQ(output.status.shell_code(), 0) << output.err;
+  EXPECT_EQ(host("git status --short"), "");
+  EXPECT_THAT(host("git log --format=%s fix"), HasSubstr("third"));
+  EXPECT_THAT(host("git -C ../fix status --short; git fsck 2>&1"), Not(HasSubstr("error")));
+}
+
+TEST_P(ExecRepository, GitWorksBelowTheRoot) {
+  const Output output = at("repository/part", kWork);
+  EXPECT_EQ(output.status.shell_code(), 0) << output.err;
+  EXPECT_THAT(output.err, AllOf(HasSubstr("note: the workspace is a part of the repository"), Not(HasSubstr("D a"))));
+  EXPECT_EQ(host("git status --short"), "");
+  EXPECT_THAT(host("git log --format=%s; ls"), AllOf(HasSubstr("third"), HasSubstr("a\n")));
+  EXPECT_EQ(at("repository/part", "cat ../a").out, "a\n");
+  EXPECT_NE(at("repository/part", "echo x > ../a").status.shell_code(), 0);
+  EXPECT_NE(at("repository/part", "cat ../a", {"--deny", path("repository/a")}).out, "a\n");
+}
+
+// What git runs or follows stays as it is, wherever the repository lies.
+TEST_P(ExecRepository, ItsHooksAndSettingsAreKept) {
+  link_worktree();
+  const std::string before = host("cat .git/config .git/worktrees/fix/gitdir .git/worktrees/fix/commondir ../fix/.git");
+  constexpr const char* kHostile = R"sh(
+cd "$(git rev-parse --git-common-dir)"
+for name in hooks/pre-commit hooks/post-checkout config config.worktree commondir objects/info/alternates info/attributes \
+    worktrees/fix/gitdir worktrees/fix/commondir worktrees/fix/config.worktree worktrees/evil/commondir .git modules/x/config; do
+  mkdir -p "$(dirname $name)" || continue
+  echo evil > $name && echo MADE $name
+  echo evil > tmp; mv tmp $name && echo MOVED $name
+  ln -s tmp $name && echo LINKED $name
+done 2>/dev/null
+mkdir h 2>/dev/null || true; mv hooks old 2>/dev/null && echo MOVED hooks
+echo tried)sh";
+  for (const char* place : {"fix", "repository/part"}) {
+    const Output output = at(place, kHostile);
+    EXPECT_EQ(output.out, "tried\n") << output.err;
+  }
+  EXPECT_EQ(host("cat .git/config .git/worktrees/fix/gitdir .git/worktrees/fix/commondir ../fix/.git"), before);
+  EXPECT_EQ(host("ls .git/hooks | grep -v sample; ls .git/commondir .git/config.worktree 2>/dev/null"), "");
+}
+
+// A pointer that somebody wrote: nothing of the host is shown for it, and nothing hangs.
+TEST_P(ExecRepository, APointerThatNobodyAnswersShowsNothing) {
+  link_worktree();
+  make_directory("secret/worktrees/x");
+  make_directory("secret/objects");
+  make_directory("secret/refs");
+  scratch.write("secret/HEAD", "ref: refs/heads/main\n", 0644);
+  scratch.write("secret/worktrees/x/commondir", "../..\n", 0644);
+  scratch.write("secret/worktrees/x/gitdir", path("fix") + "/.git\n", 0644);
+  make_directory("taken");
+  const std::string own = path("repository/.git/worktrees/fix");
+  const std::vector<std::string> pointers = {
+      "gitdir: " + own + "\n",                         // of another worktree
+      "gitdir: " + path("secret/worktrees/x") + "\n",  // whose way back leads elsewhere
+      "gitdir: " + path("repository/.git") + "\n",
+      "gitdir: /etc\n",
+      "gitdir: " + path("home") + "\n",
+      "gitdir: .\n",
+      "gitdir: \n",
+      "gitdir: " + own + "\nmore\n",
+      std::string("gitdir: ") + std::string(8192, 'x'),
+      std::string("gitdir: /tmp\0x\n", 15),
+      "nothing"};
+  for (const std::string& pointer : pointers) {
+    scratch.write("taken/.git", pointer, 0644);
+    const Output output = at("taken", "git status 2>/dev/null || ls -d " + path("secret") + " " +
+                                          path("repository/.git") + " 2>/dev/null || echo none");
+    EXPECT_EQ(output.out, "none\n") << pointer.substr(0, 100) << output.err;
+    EXPECT_THAT(output.err, HasSubstr("git isn't found inside: ")) << pointer.substr(0, 100);
+  }
+  ASSERT_EQ(host("rm ../taken/.git && mkfifo ../taken/.git"), "");
+  EXPECT_EQ(at("taken", "ls -d " + path("secret") + " 2>/dev/null || echo none").out, "none\n");
+  ASSERT_EQ(host("rm ../taken/.git && ln -s ../repository/.git ../taken/.git"), "");
+  EXPECT_EQ(at("taken", "ls -d " + path("repository/.git") + " 2>/dev/null || echo none").out, "none\n");
+}
+
+// A repository around the home, as some keep their settings, isn't shown for a directory in it.
+TEST_P(ExecRepository, TheHomeIsNeverShown) {
+  make_directory("home/project");
+  scratch.write("home/private", "private\n", 0644);
+  ASSERT_EQ(host("git init -q -b main ../home"), "");
+  const Output output =
+      at("home/project", "cat ../private 2>/dev/null || echo none; git status 2>/dev/null || echo none");
+  EXPECT_EQ(output.out, "none\nnone\n") << output.err;
+  EXPECT_THAT(output.err, HasSubstr("belongs to a place that is never shown"));
+}
+
+// Only root can: the repository is another user's, and so is the way to it.
+TEST_P(ExecRepository, AnotherUsersWorktree) {
+  if (::geteuid() != 0 || GetParam() != 0) return;
+  link_worktree();
+  ASSERT_EQ(host("chown -R 12345:12345 . ../fix"), "");
+  const Output output = at("fix", kWork);
+  EXPECT_EQ(output.status.shell_code(), 0) << output.err;
+  struct stat made {};
+  ASSERT_EQ(::stat(path("repository/.git/refs/heads/fix").c_str(), &made) == 0 ||
+                ::stat(path("repository/.git/packed-refs").c_str(), &made) == 0,
+            true);
+  EXPECT_EQ(made.st_uid, 12345U);
+  // Another user's than both.
+  ASSERT_EQ(host("chown -R 23456:23456 .git"), "");
+  EXPECT_THAT(at("fix", "git status || true").err, HasSubstr("isn't found inside"));
+}
+
+// The host goes on working in the same repository. A collection of garbage removes an empty directory that git is about
+// to write in, anywhere: whoever commits meanwhile tries again.
+TEST_P(ExecRepository, TheHostUsesItMeanwhile) {
+  link_worktree();
+  constexpr const char* kCommits = R"sh(
+cd "$1"
+for i in 1 2 3 4 5 6 7 8 9 10; do
+  for try in 1 2 3 4 5; do echo $i > file; git add file && git commit -qm "inside $i" && break; done
+done
+git log --format=%s | grep -c inside)sh";
+  Process running = scratch.start(all({"--workspace", path("fix")}, {"sh", "-c", kCommits, "sh", path("fix")}));
+  int rounds = 0;
+  for (bool more = true; more; ++rounds) {
+    more = !running.poll().value_or(std::optional<ExitStatus>(ExitStatus{}));
+    (void)host("git config test.round " + std::to_string(rounds) +
+               "; git commit -q --allow-empty -m outside; git gc -q");
+  }
+  EXPECT_EQ(scratch.read("stdout.txt"), "10\n") << scratch.read("stderr.txt");
+  EXPECT_THAT(host("git log --format=%s fix; git fsck 2>&1"), AllOf(HasSubstr("inside 10"), Not(HasSubstr("error"))));
+}
+
+EXEC_USERS(ExecRepository);
+
+}  // namespace
+}  // namespace oncelatch::test
