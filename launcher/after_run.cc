@@ -74,8 +74,9 @@ Verdict verdict_of(const sandbox::GuardedName& row) {
   return {sandbox::kGuardNames[static_cast<unsigned>(row.guard)], row.kind, row.reason};
 }
 
-// The row of the table, or what kind of object it is. A link stands for what lies behind it, too.
-Verdict judge(const std::string& path, mode_t mode, const std::string& text) {
+}  // namespace
+
+Verdict judge_effect(const std::string& path, mode_t mode, const std::string& text) {
   if (is_sample_hook(path)) return {};
   if (const sandbox::GuardedName* row = sandbox::guarded_name(path.c_str()); row != nullptr) return verdict_of(*row);
   if (const sandbox::GuardedName* row = S_ISLNK(mode) ? sandbox::guarded_name_below(path.c_str()) : nullptr;
@@ -91,6 +92,8 @@ Verdict judge(const std::string& path, mode_t mode, const std::string& text) {
     return {"reported", "program", "named like a program of this machine"};
   return {};
 }
+
+namespace {
 
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> lines;
@@ -114,7 +117,8 @@ bool matters(const std::string& path, std::string_view line) {
   return false;
 }
 
-// Of text only: the first new line, or one behind it that runs something.
+}  // namespace
+
 void find_line(const std::string& path, const std::string& before, const std::string& after, HostEffect& effect) {
   if (after.find('\0') != std::string::npos) return;
   const std::vector<std::string_view> old = lines_of(before);
@@ -131,8 +135,6 @@ void find_line(const std::string& path, const std::string& before, const std::st
     if (best) return;
   }
 }
-
-}  // namespace
 
 // Everything of interest below the root, directory by directory, without following a link.
 class AfterRun::Walk {
@@ -195,7 +197,7 @@ class AfterRun::Walk {
         complete = false;
     }
     std::string text = S_ISLNK(found.st_mode) ? target_of(directory, name) : std::string();
-    const Verdict verdict = judge(path, found.st_mode, text);
+    const Verdict verdict = judge_effect(path, found.st_mode, text);
     if (verdict.guard == nullptr) return;
     names_ += path.size();
     if (names_ > kMostNames) {

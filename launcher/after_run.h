@@ -31,6 +31,12 @@ struct HostVerdict {
   const char* reason = "";
 };
 
+// By name the row of the table, else by the kind of object; a link stands for what lies behind it, too. `text`: of a
+// link its target.
+[[nodiscard]] HostVerdict judge_effect(const std::string& path, mode_t mode, const std::string& text);
+// Into the effect, of text only: the first new line, or one behind it that runs something.
+void find_line(const std::string& path, const std::string& before, const std::string& after, HostEffect& effect);
+
 class AfterRun {
  public:
   // Directories, or files, which are looked at by their directory's name for them.

@@ -22,6 +22,8 @@ namespace oncelatch::launcher {
                              const std::vector<std::string>& environment);
 // 0 every chain fits, 2 a session without its end, 4 a row was altered.
 [[nodiscard]] int audit_verify(const std::vector<std::string>& environment);
+// 0, or the code of what was refused; nothing of the repository is run.
+[[nodiscard]] int worktree(const WorktreeOptions& options, const std::vector<std::string>& environment);
 [[nodiscard]] int demo(bool watch, const std::vector<std::string>& environment);
 
 }  // namespace oncelatch::launcher

@@ -33,6 +33,8 @@ int main(int argc, char** argv) {
       return audit_verify(environment);
     case Command::doctor:
       return doctor(parsed.json);
+    case Command::worktree:
+      return worktree(parsed.worktree, environment);
     case Command::demo:
       return demo(parsed.watch, environment);
   }

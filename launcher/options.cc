@@ -40,6 +40,12 @@ void add_run(CLI::App& app, ParsedCommand& parsed) {
       run->add_option("--sha256", parsed.run.sha256, "Digest that the program must have, 64 hexadecimal digits"));
   must_have_text(run->add_option("--workspace", parsed.run.workspace,
                                  "The directory the agent may write in (default: the current one)"));
+  run->add_option(
+         "--worktree", parsed.run.worktree,
+         "Work on a new branch oncelatch/NAME in a worktree of its own (default: a name by the time); one that "
+         "exists is gone on with")
+      ->expected(0, 1)
+      ->type_name("[NAME]");
   must_have_text(
       run->add_option("--policy", parsed.run.policy, "Permission policy, YAML (default: every prompt is asked)"));
   run->add_flag("--unattended", parsed.run.unattended,
@@ -92,6 +98,28 @@ void add_audit(CLI::App& app, ParsedCommand& parsed) {
   verify->callback([&parsed] { parsed.command = Command::audit_verify; });
 }
 
+void add_worktree(CLI::App& app, ParsedCommand& parsed) {
+  CLI::App* worktree = app.add_subcommand("worktree", "What agents did in worktrees of their own (run --worktree)");
+  worktree->require_subcommand(1);
+  using Verb = WorktreeOptions::Verb;
+  auto add = [&](const char* name, const char* help, Verb verb) {
+    CLI::App* one = worktree->add_subcommand(name, help);
+    one->add_flag("--json", parsed.worktree.json, "JSON");
+    if (verb != Verb::list) one->add_option("name", parsed.worktree.name, "Its name (default: the only one)");
+    one->callback([&parsed, verb] {
+      parsed.command = Command::worktree;
+      parsed.worktree.verb = verb;
+    });
+    return one;
+  };
+  add("list", "List those of this repository", Verb::list);
+  add("diff", "Show what changed in it, and what of that takes effect on the host", Verb::diff);
+  add("apply", "Bring its commits into the branch that is checked out here", Verb::apply)
+      ->add_flag("--commit", parsed.worktree.commit, "Commit first what isn't committed");
+  add("drop", "Remove it and its branch; what would be lost is refused", Verb::drop)
+      ->add_flag("--force", parsed.worktree.force, "Lose it");
+}
+
 // Listed for the help only: these are done before this parser is asked (launcher/exec/main.cc).
 void add_light(CLI::App& app) {
   app.add_subcommand("exec", "Run any command in the sandbox (options: oncelatch exec --help)");
@@ -112,8 +140,8 @@ void add_rest(CLI::App& app, ParsedCommand& parsed) {
 
 // CLI11 would only say that a command is required.
 std::string unknown_command(const std::vector<std::string>& arguments) {
-  static const std::vector<std::string_view> known = {"run",       "exec",  "why",    "attach",
-                                                      "approvals", "audit", "doctor", "demo"};
+  static const std::vector<std::string_view> known = {"run",   "exec",     "why",    "attach", "approvals",
+                                                      "audit", "worktree", "doctor", "demo"};
   if (arguments.empty() || arguments[0].empty() || arguments[0][0] == '-') return {};
   if (std::find(known.begin(), known.end(), arguments[0]) != known.end()) return {};
   const std::string near = nearest_word(arguments[0], known);
@@ -141,6 +169,7 @@ ParsedCommand parse_command_line(int argc, const char* const* argv) {
   add_light(app);
   add_approvals(app, parsed);
   add_audit(app, parsed);
+  add_worktree(app, parsed);
   add_rest(app, parsed);
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());

@@ -23,15 +23,17 @@ enum class Command {
   audit_list,
   audit_verify,
   doctor,
+  worktree,
   demo
 };
 
 struct RunOptions {
   std::string agent;
-  std::string cli_path;   // empty: looked up by name in PATH
-  std::string sha256;     // empty: not pinned
-  std::string workspace;  // empty: the current directory
-  std::string policy;     // empty: no rules, everything is asked
+  std::string cli_path;                 // empty: looked up by name in PATH
+  std::string sha256;                   // empty: not pinned
+  std::string workspace;                // empty: the current directory
+  std::optional<std::string> worktree;  // of that repository; empty: a name by the time
+  std::string policy;                   // empty: no rules, everything is asked
   bool unattended = false;
   std::string network = "ports:443";         // none, loopback or ports:…
   std::vector<std::string> accepted_losses;  // guarantees that may be missing
@@ -42,10 +44,20 @@ struct RunOptions {
   std::vector<std::string> arguments;        // after "--", for the agent
 };
 
+struct WorktreeOptions {
+  enum class Verb { list, diff, apply, drop };
+  Verb verb = Verb::list;
+  std::string name;  // empty: the only one
+  bool json = false;
+  bool commit = false;  // apply: what isn't committed, too
+  bool force = false;   // drop: also what would be lost
+};
+
 struct ParsedCommand {
   std::optional<int> exit_now;
   Command command = Command::doctor;
   RunOptions run;
+  WorktreeOptions worktree;
   std::string id;  // approvals accept|decline, attach, audit list --session
   bool json = false;
   std::size_t most = 1000;  // audit list: newest rows

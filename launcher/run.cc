@@ -28,6 +28,7 @@
 #include "launcher/sarif.h"
 #include "launcher/session_directory.h"
 #include "launcher/supervisor.h"
+#include "launcher/worktree.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/enter.h"
 #include "sandbox/guarantees.h"
@@ -82,8 +83,45 @@ Result<SupervisorSetup> check_everything(const RunOptions& options, std::vector<
   SessionRoot root = TRY(SessionRoot::open(config.environment));
   for (const std::string& name : root.sweep()) tell("removed what a killed session left: " + name);
   SupervisorSetup setup{std::move(config), TRY(root.create()), std::move(artifact), std::move(facts),
-                        Channel(),         std::move(report),  std::move(sarif)};
+                        Channel(),         std::move(report),  std::move(sarif),    Fd()};
   return setup;
+}
+
+// The worktree that a session is to work in: made now, or gone on with.
+struct Place {
+  std::optional<Worktrees> repository;  // none: no worktree was asked for
+  Worktree tree;
+  Fd lock;
+  bool made = false;
+};
+
+Result<Place> find_place(const RunOptions& options, const std::vector<std::string>& environment) {
+  Place place;
+  if (!options.worktree) return place;
+  place.repository.emplace(TRY(Worktrees::open(options.workspace.empty() ? "." : options.workspace, environment)));
+  place.made = options.worktree->empty() || !place.repository->exists(*options.worktree);
+  place.tree =
+      place.made ? TRY(place.repository->create(*options.worktree)) : TRY(place.repository->find(*options.worktree));
+  place.lock = TRY(place.repository->lock(place.tree));
+  return place;
+}
+
+// Everything that can refuse the launch; a worktree that was made for it goes again.
+Result<SupervisorSetup> prepare_launch(const RunOptions& options, const std::vector<std::string>& environment,
+                                       Place& place) {
+  place = TRY(find_place(options, environment));
+  RunOptions inside = options;
+  if (place.repository) inside.workspace = place.tree.path;
+  Result<SupervisorSetup> setup = check_everything(inside, environment);
+  if (!setup && place.made) (void)place.repository->drop(place.tree, true);
+  if (setup) setup->worktree = std::move(place.lock);
+  return setup;
+}
+
+void tell_place(const Place& place) {
+  if (!place.repository) return;
+  tell("worktree " + place.tree.name + ": branch " + place.tree.branch() +
+       " has what was committed in it\n  try: oncelatch worktree diff " + place.tree.name + ", then apply or drop");
 }
 
 int refuse(const RunOptions& options, const std::vector<std::string>& environment, const Error& error) {
@@ -317,7 +355,8 @@ Result<int> attach_to(const std::string& id, const std::vector<std::string>& env
 }  // namespace
 
 int run(const RunOptions& options, std::vector<std::string> environment) {
-  Result<SupervisorSetup> setup = check_everything(options, environment);
+  Place place;
+  Result<SupervisorSetup> setup = prepare_launch(options, environment, place);
   if (!setup) return refuse(options, environment, setup.error());
   size_of_terminal(*setup);
   Result<std::pair<Channel, Channel>> channel = Channel::pair();
@@ -336,6 +375,7 @@ int run(const RunOptions& options, std::vector<std::string> environment) {
   FrontEnd front(std::move(channel->first), supervisor, std::move(setup->session), std::move(environment));
   const int code = front.wait();
   sandbox::Cgroup::sweep();  // the supervisor's rules don't let it
+  tell_place(place);
   return code;
 }
 

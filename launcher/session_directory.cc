@@ -31,23 +31,6 @@ std::string two_digits(int value) {
   return digits(static_cast<std::uint64_t>(value), 10, 2);
 }
 
-Result<std::string> new_id() {
-  static constexpr char kLetters[] = "abcdefghijkmnpqrstuvwxyz23456789";
-  constexpr unsigned kLetterCount = sizeof kLetters - 1;
-  static_assert(256 % kLetterCount == 0, "every letter is as likely");
-  std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  std::string id = digits(static_cast<std::uint64_t>(parts.tm_year + 1900), 10, 4) + two_digits(parts.tm_mon + 1) +
-                   two_digits(parts.tm_mday) + "-" + two_digits(parts.tm_hour) + two_digits(parts.tm_min) +
-                   two_digits(parts.tm_sec) + "-";
-  unsigned char bytes[4];
-  if (::getrandom(bytes, sizeof bytes, 0) != static_cast<ssize_t>(sizeof bytes))
-    return fail_errno(kStage, "random name", errno, {}, "getrandom");
-  for (unsigned char byte : bytes) id += kLetters[byte % kLetterCount];
-  return id;
-}
-
 // The runtime directory given by the environment counts only when it is ours and private.
 std::string runtime_base(const std::vector<std::string>& environment) {
   std::string given = value_of(environment, "XDG_RUNTIME_DIR");
@@ -71,6 +54,23 @@ Result<Fd> open_or_make(int parent, const std::string& name, const std::string& 
 
 }  // namespace
 
+Result<std::string> new_session_id() {
+  static constexpr char kLetters[] = "abcdefghijkmnpqrstuvwxyz23456789";
+  constexpr unsigned kLetterCount = sizeof kLetters - 1;
+  static_assert(256 % kLetterCount == 0, "every letter is as likely");
+  std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  std::string id = digits(static_cast<std::uint64_t>(parts.tm_year + 1900), 10, 4) + two_digits(parts.tm_mon + 1) +
+                   two_digits(parts.tm_mday) + "-" + two_digits(parts.tm_hour) + two_digits(parts.tm_min) +
+                   two_digits(parts.tm_sec) + "-";
+  unsigned char bytes[4];
+  if (::getrandom(bytes, sizeof bytes, 0) != static_cast<ssize_t>(sizeof bytes))
+    return fail_errno(kStage, "random name", errno, {}, "getrandom");
+  for (unsigned char byte : bytes) id += kLetters[byte % kLetterCount];
+  return id;
+}
+
 Result<SessionRoot> SessionRoot::open(const std::vector<std::string>& environment) {
   SessionRoot root;
   std::string base = runtime_base(environment);
@@ -89,7 +89,7 @@ Result<SessionDirectory> SessionRoot::create(const std::string& prefix) {
   session.lock_ = TRY(open_beneath(session.directory_.get(), "lock", O_RDWR | O_CREAT | O_EXCL, 0600));
   if (::flock(session.lock_.get(), LOCK_EX | LOCK_NB) != 0) return fail_errno(kStage, path_, errno, {}, "lock");
   for (int attempt = 0; attempt < 16; ++attempt) {
-    session.id_ = prefix + TRY(new_id());
+    session.id_ = prefix + TRY(new_session_id());
     if (::syscall(SYS_renameat2, root_.get(), unfinished.c_str(), root_.get(), session.id_.c_str(), RENAME_NOREPLACE) ==
         0) {
       session.path_ = path_ + "/" + session.id_;

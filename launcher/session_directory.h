@@ -24,6 +24,9 @@ namespace oncelatch::launcher {
 // Of a directory that `exec` uses; nothing to attach to.
 inline constexpr char kCommandPrefix[] = "exec-";
 
+// "20260131-235959-k3f9": the time and four random characters.
+[[nodiscard]] Result<std::string> new_session_id();
+
 class SessionDirectory {
  public:
   [[nodiscard]] const std::string& id() const { return id_; }

@@ -26,6 +26,7 @@ struct SupervisorSetup {
   Channel front_end;
   ReportFile report;  // opened before the agent could change the way to it; may be nowhere
   ReportFile sarif;   // the same
+  Fd worktree;        // lock of the worktree that the session works in; may be none
   int columns = 120;  // of the pane before anybody attaches
   int rows = 40;
 };

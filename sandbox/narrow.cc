@@ -119,6 +119,16 @@ Result<std::vector<std::string>> narrow_tmux_client(const std::string& tmux, con
   return command_of(rules, tmux);
 }
 
+Result<std::vector<std::string>> narrow_git(const std::string& git, const std::vector<std::string>& writable) {
+  Rules rules{{"read", "/", Presence::required, "the repository, its alternates, the user's settings"},
+              {"use", "/dev/null", Presence::required, "input and output of what has none"}};
+  add_program(rules, git, "git");
+  for (const char* own : {"/usr/lib/git-core/git", "/usr/libexec/git-core/git"})
+    rules.push_back({"run", own, Presence::optional, "git by the name that its own commands have"});
+  for (const std::string& place : writable) rules.push_back({"work", place, Presence::required, "named by the caller"});
+  return command_of(rules, git);
+}
+
 Result<std::vector<NarrowRule>> supervisor_rules(const SupervisorPlaces& places) {
   Rules rules = system_rules();
   add_program(rules, places.tmux, "a control client in place of a lost one");

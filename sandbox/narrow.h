@@ -1,5 +1,5 @@
-// Narrow confinement of what works outside the sandbox on bytes that came out of it: tmux's server and clients, through
-// the program oncelatch-narrow, and the supervisor itself once its session runs.
+// Narrow confinement of what works outside the sandbox on bytes that came out of it: tmux's server and clients and git,
+// through the program oncelatch-narrow, and the supervisor itself once its session runs.
 //
 //   TmuxPlaces places{tmux, relay, session + "/tmux"};
 //   std::vector<std::string> server = TRY(narrow_tmux_server(places));   // oncelatch-narrow RULE... -- /usr/bin/tmux
@@ -35,6 +35,11 @@ struct TmuxPlaces {
 // `home`: the person's, for terminal descriptions of their own; empty for the control client.
 [[nodiscard]] Result<std::vector<std::string>> narrow_tmux_client(const std::string& tmux, const std::string& directory,
                                                                   const std::string& home);
+
+// git, which reads what the user may read, writes beneath these directories only, connects to nothing and starts
+// nothing but itself: no program that a repository names.
+[[nodiscard]] Result<std::vector<std::string>> narrow_git(const std::string& git,
+                                                          const std::vector<std::string>& writable);
 
 struct SupervisorPlaces {
   std::string session;                 // its directory, removed at the end

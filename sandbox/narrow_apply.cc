@@ -22,6 +22,8 @@ constexpr std::uint64_t kFileOnly = kExecute | kWriteFile | kReadFile | kTruncat
 constexpr std::uint64_t kUse = kReadFile | kWriteFile | kTruncate | kIoctlDev;
 constexpr std::uint64_t kKeep = kReadFile | kReadDir | kWriteFile | kTruncate | kMakeReg | kRemoveFile;
 
+constexpr std::uint64_t kWork = kKeep | kMakeDir | kMakeSym | kRemoveDir | kRefer;
+
 constexpr NarrowWord kWords[] = {
     {"read", kReadFile | kReadDir, "contents and names"},
     {"run", kReadFile | kExecute, "to be started"},
@@ -31,6 +33,7 @@ constexpr NarrowWord kWords[] = {
     {"replace", kReadDir | kWriteFile | kMakeReg | kRemoveFile, "a directory whose files are replaced, never read"},
     {"keep", kKeep, "a directory of own files"},
     {"clear", kKeep | kMakeSock | kRemoveDir | kResolveUnix, "a directory that is removed at the end"},
+    {"work", kWork, "a directory of files, directories and links"},
     {"empty", kRemoveDir, "empty directories are removed"},
 };
 

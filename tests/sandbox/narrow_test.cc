@@ -236,6 +236,33 @@ TEST_F(Narrow, AClientReachesTheSocketOnly) {
   EXPECT_EQ(run(with, {"read=" + at("home/.terminfo/own")}).verdicts().begin()->second, "OK");
 }
 
+// By the kernel alone: nothing here switches the filter off.
+TEST_F(Narrow, GitStartsNothingButItself) {
+  const std::string git = "/usr/bin/git";
+  if (::access(git.c_str(), X_OK) != 0) GTEST_SKIP() << "no git";
+  const std::string repository = at("git-repository");
+  fs::create_directory(repository);
+  std::vector<std::string> command = narrow_git(git, {repository}).value();
+  command.insert(command.end(),
+                 {"-C", repository, "-c", "filter.x.clean=touch " + at("git-repository/MARK") + "; cat"});
+  EXPECT_EQ(run(command, {"init", "-q", "."}).err, "");
+  std::ofstream(repository + "/.gitattributes") << "a filter=x";
+  std::ofstream(repository + "/a") << "text";
+  EXPECT_NE(run(command, {"add", "a"}).err, "");
+  EXPECT_FALSE(fs::exists(repository + "/MARK"));
+  std::vector<std::string> other = narrow_git(git, {}).value();
+  other.insert(other.end(), {"-C", repository});
+  EXPECT_NE(run(other, {"update-ref", "refs/heads/x", "HEAD"}).err, "");
+  std::map<std::string, std::string> verdicts =
+      run(narrow_git(tool("probe"), {repository}).value(),
+          {"write=" + repository + "/made", "write=" + at("made"), "read=" + at("secret"), "socket=2:1:0"})
+          .verdicts();
+  EXPECT_EQ(verdicts["write=" + repository + "/made"], "OK");
+  EXPECT_EQ(verdicts["write=" + at("made")], "EACCES");
+  EXPECT_EQ(verdicts["read=" + at("secret")], "OK");
+  EXPECT_EQ(verdicts["socket=2:1:0"], "EAFNOSUPPORT");
+}
+
 TEST_F(Narrow, CapabilitiesAndPrivilegesAreGone) {
   const std::string cat = fs::canonical("/bin/cat");
   std::vector<std::string> command = narrow_tmux_client(cat, at("tmux"), "").value();
