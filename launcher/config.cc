@@ -11,6 +11,7 @@
 #include "base/untrusted.h"
 #include "base/yaml.h"
 #include "launcher/environment.h"
+#include "launcher/exec/git_covers.h"
 #include "launcher/exec/options.h"
 #include "launcher/exec/profile.h"
 #include "launcher/exec/workspace.h"
@@ -32,6 +33,16 @@ Result<policy::Rules> load_rules(const std::string& path) {
   if (path.empty()) return policy::Rules();
   std::string text = TRY(read_own_file(path, {"policy", "name a policy file with --policy FILE", kMostPolicyBytes}));
   return policy::Rules::parse(text, path);
+}
+
+Status find_git(LaunchConfig& config) {
+  config.repository = find_repository(config.workspace, config.real_home);
+  std::vector<std::string> shown = {config.workspace};
+  if (!config.repository.directory.empty()) shown.push_back(config.repository.directory);
+  for (const std::string& root : shown)
+    for (sandbox::Cover& cover : TRY(git_covers(root, shown, root == config.workspace)))
+      config.git_covers.push_back(std::move(cover));
+  return {};
 }
 
 Result<std::string> find_program(const AgentProfile& agent, const RunOptions& options,
@@ -110,8 +121,7 @@ Result<LaunchConfig> resolve_config(const RunOptions& options, std::vector<std::
   }
   config.rules = TRY(load_rules(options.policy));
   config.program = TRY(find_program(*config.agent, options, config.environment));
-  struct stat git {};
-  config.git_is_file = ::stat((config.workspace + "/.git").c_str(), &git) == 0 && S_ISREG(git.st_mode);
+  TRY(find_git(config));
   // The same words as exec's.
   ExecOptions network = TRY(parse_exec_options({"--net", options.network, "--", "agent"}));
   config.network = *network.network;
@@ -123,8 +133,10 @@ Result<LaunchConfig> resolve_config(const RunOptions& options, std::vector<std::
 
 Status set_identity(LaunchConfig& config, sandbox::IdentityChoice choice) {
   SessionRoot root = TRY(SessionRoot::open(config.environment));
+  std::vector<std::string> writable = {root.path()};
+  if (!config.repository.directory.empty()) writable.push_back(config.repository.directory);
   config.on_host = choice == sandbox::IdentityChoice::on_host;
-  config.identity = sandbox::choose_identity(config.workspace, {root.path()}, choice);
+  config.identity = sandbox::choose_identity(config.workspace, writable, choice);
   // Mapped, a source's own owner is the one inside.
   config.uid = config.identity.idmapped ? ::geteuid() : config.identity.uid;
   config.gid = config.identity.idmapped ? ::getegid() : config.identity.gid;

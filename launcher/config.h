@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "launcher/agents.h"
+#include "launcher/exec/repository.h"
 #include "launcher/options.h"
 #include "policy/rules.h"
 #include "sandbox/identity.h"
@@ -27,8 +28,9 @@ struct LaunchConfig {
   std::string real_home;  // the caller's home, real path; empty when unknown
   std::string program;    // the agent's program file as named or found in PATH
   policy::Rules rules;
-  std::vector<std::string> environment;  // the caller's
-  bool git_is_file = false;  // the workspace's .git is a file (linked worktree, submodule): it names where git looks
+  std::vector<std::string> environment;    // the caller's
+  Repository repository;                   // where the workspace's lies outside of it
+  std::vector<sandbox::Cover> git_covers;  // over what git outside would run or follow
   sandbox::Network network = sandbox::Network::ports;
   std::vector<std::uint16_t> ports;
   std::uint64_t memory = 0;    // bytes of all processes inside together; 0: not limited

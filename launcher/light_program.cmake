@@ -17,6 +17,7 @@ set(ONCELATCH_LIGHT_SOURCES
   launcher/exec/cover_path.cc
   launcher/exec/environment.cc
   launcher/exec/explain.cc
+  launcher/exec/git_covers.cc
   launcher/exec/live_probe.cc
   launcher/exec/main.cc
   launcher/exec/options.cc

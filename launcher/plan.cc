@@ -8,28 +8,26 @@
 namespace oncelatch::launcher {
 namespace {
 
-// What of the repository's git directory would run on the host later. The creation guard covers what doesn't exist yet.
-constexpr std::string_view kGitProtected[] = {".git/hooks", ".git/config", ".git/config.worktree"};
-// Git works in these, too: where the broker guards by names, they stay writable.
-constexpr std::string_view kGitGuarded[] = {".git/info", ".git/modules"};
-
 std::string base_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-void add_covers(sandbox::SandboxPlan& plan, const AgentProfile& agent, bool git_is_file) {
-  using Kind = sandbox::Cover::Kind;
-  auto add_all = [&](std::vector<sandbox::Cover> covers) {
-    for (sandbox::Cover& cover : covers) plan.covers.push_back(std::move(cover));
-  };
-  auto add = [&](std::string_view name, Kind kind) {
-    add_all(cover_path(plan.workspace, std::string(name), kind, {plan.workspace}));
-  };
-  for (std::string_view hidden : agent.hidden) add(hidden, Kind::hide);
-  if (git_is_file) return add(".git", Kind::protect);
-  for (std::string_view name : kGitProtected) add(name, Kind::protect);
-  for (std::string_view name : kGitGuarded)
-    add_all(cover_where_unguarded(plan.workspace, std::string(name), {plan.workspace}));
+void add_covers(sandbox::SandboxPlan& plan, const LaunchConfig& config) {
+  for (std::string_view hidden : config.agent->hidden)
+    for (sandbox::Cover& cover :
+         cover_path(plan.workspace, std::string(hidden), sandbox::Cover::Kind::hide, {plan.workspace}))
+      plan.covers.push_back(std::move(cover));
+  plan.covers.insert(plan.covers.end(), config.git_covers.begin(), config.git_covers.end());
+}
+
+// As exec does (launcher/exec/plan.cc).
+void add_repository(sandbox::SandboxPlan& plan, const Repository& repository) {
+  if (!repository.root.empty()) plan.binds.push_back({.source = repository.root, .target = repository.root});
+  if (repository.directory.empty()) return;
+  plan.binds.push_back({.source = repository.directory,
+                        .target = repository.directory,
+                        .access = sandbox::Access::read_write,
+                        .where_guarded = true});
 }
 
 }  // namespace
@@ -47,7 +45,8 @@ LaunchPlan make_plan(const LaunchConfig& config, const std::string& session_path
   // The sandbox compares what is mounted with the checked descriptor.
   inside.binds.push_back({artifact_path, inside.program_inside, sandbox::Access::read_only, false, true});
   inside.binds.push_back({plan.recorder, kRecorderInside, sandbox::Access::read_write, false, false});
-  add_covers(inside, *config.agent, config.git_is_file);
+  add_repository(inside, config.repository);
+  add_covers(inside, config);
   inside.argv.push_back(base_name(artifact_path));
   for (std::string_view argument : config.agent->arguments) inside.argv.emplace_back(argument);
   inside.argv.insert(inside.argv.end(), config.options.arguments.begin(), config.options.arguments.end());

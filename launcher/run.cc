@@ -62,6 +62,10 @@ Status check_guarantees(const LaunchConfig& config, const sandbox::HostFacts& fa
   for (const sandbox::Loss& loss : sandbox::losses(given, required, accepted))
     tell(fmt::format("accepted loss {}: {}", loss.name, loss.gives_up));
   if (!config.identity.loss.empty()) tell("note: " + config.identity.loss);
+  if (!config.repository.note.empty()) tell("note: " + config.repository.note);
+  if (!config.repository.root.empty())
+    tell("note: the workspace is a part of the repository " + escape_for_display(config.repository.root, 400) +
+         ": the rest of it can be read, and its .git is written by git");
   if (std::string note = note_on_settings(config.workspace); !note.empty()) tell("note: " + note);
   return {};
 }

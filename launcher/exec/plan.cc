@@ -1,6 +1,5 @@
 #include "launcher/exec/plan.h"
 
-#include <dirent.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include "base/untrusted.h"
 #include "base/yaml.h"
 #include "launcher/exec/cover_path.h"
+#include "launcher/exec/git_covers.h"
 #include "launcher/exec/program.h"
 #include "launcher/exec/toolchains.h"
 #include "sandbox/enter.h"
@@ -22,27 +22,8 @@ namespace oncelatch::launcher {
 namespace {
 
 constexpr const char* kHomeInside = "/home/agent";
-// What of a repository's git directory would run on the host later.
-constexpr const char* kGitProtected[] = {"hooks", "config", "config.worktree"};
-// Git works in these, too: where the broker guards by names, they stay writable.
-constexpr const char* kGitGuarded[] = {"info", "modules"};
-
 std::string shown(const std::string& text) {
   return escape_for_display(text, 400);
-}
-
-// Entries of a directory; more than `most` are a refusal.
-Result<std::vector<std::string>> list_names(const std::string& directory, std::size_t most) {
-  DIR* stream = ::opendir(directory.c_str());
-  if (stream == nullptr) return fail_errno("workspace", shown(directory), errno == ENOTDIR ? ENOENT : errno);
-  std::vector<std::string> names;
-  while (const dirent* entry = ::readdir(stream))
-    if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
-  ::closedir(stream);
-  if (names.size() > most)
-    return fail("workspace", shown(directory), "holds more than " + std::to_string(most) + " worktrees",
-                "git worktree prune, or git worktree remove");
-  return names;
 }
 
 class PlanMaker {
@@ -239,14 +220,6 @@ class PlanMaker {
     return {};
   }
 
-  // 0: nothing there. What we can't look up can't be looked up inside either; any other failure tells nothing.
-  static Result<mode_t> mode_of(const std::string& path) {
-    struct stat info {};
-    if (::stat(path.c_str(), &info) == 0) return info.st_mode;
-    if (errno == ENOENT || errno == ENOTDIR || errno == EACCES || errno == ELOOP) return mode_t{0};
-    return fail_errno("workspace", shown(path), errno);
-  }
-
   // What is there now must still be there when it is covered.
   void protect(const std::string& root, const std::string& relative) {
     add_covers(cover_path(root, relative, sandbox::Cover::Kind::protect, writable_));
@@ -265,46 +238,12 @@ class PlanMaker {
     }
   }
 
-  static Result<bool> is_a(const std::string& path, mode_t type) { return (TRY(mode_of(path)) & S_IFMT) == type; }
-
-  // A repository without a work tree is its own git directory.
-  static Result<bool> is_bare_repository(const std::string& path) {
-    return TRY(is_a(path + "/HEAD", S_IFREG)) && TRY(is_a(path + "/objects", S_IFDIR)) &&
-           TRY(is_a(path + "/refs", S_IFDIR));
-  }
-
-  Status protect_repository(const std::string& directory) {
-    const bool bare = TRY(is_bare_repository(directory));
-    const std::string git = directory + "/.git";
-    if (TRY(is_a(git, S_IFREG))) {
-      protect(directory, ".git");
-      return {};
-    }
-    if (!bare && directory != sandbox_.workspace && !TRY(is_a(git, S_IFDIR))) return {};
-    const std::string prefix = bare ? "" : ".git/";
-    for (const char* name : kGitProtected) protect(directory, prefix + name);
-    for (const char* name : kGitGuarded) add_covers(cover_where_unguarded(directory, prefix + name, writable_));
-    return protect_worktrees(directory, prefix + "worktrees");
-  }
-
-  // What tells git outside where a linked worktree's repository and settings are.
-  Status protect_worktrees(const std::string& directory, const std::string& relative) {
-    constexpr std::size_t kMostWorktrees = 32;
-    Result<std::vector<std::string>> names = list_names(directory + "/" + relative, kMostWorktrees);
-    if (!names && names.error().errno_value == ENOENT) return {};
-    for (const std::string& name : TRY(std::move(names)))
-      for (const char* file : {"commondir", "gitdir", "config.worktree"})
-        if (TRY(is_a(directory + "/" + relative + "/" + name + "/" + file, S_IFREG)))
-          protect(directory, relative + "/" + name + "/" + file);
-    return {};
-  }
-
   // What would run outside later, ourselves included, and what the caller denies.
   Status cover() {
     writable_ = {sandbox_.workspace};
     for (const sandbox::Bind& bind : sandbox_.binds)
       if (bind.access == sandbox::Access::read_write && bind.source != writable_[0]) writable_.push_back(bind.source);
-    for (const std::string& root : writable_) TRY(protect_repository(root));
+    for (const std::string& root : writable_) add_covers(TRY(git_covers(root, writable_, root == sandbox_.workspace)));
     for (const std::string& relative : read_inside_) protect(sandbox_.workspace, relative);
     std::string own = real_path(TRY(sandbox::find_companion("oncelatch-exec")));
     std::string directory = own.substr(0, own.rfind('/'));

@@ -87,6 +87,20 @@ TEST_P(WorktreeOf, TheWorkComesBackAndNothingElseWasTouched) {
   EXPECT_EQ(host("git fsck 2>&1 | grep -v dangling"), "");
 }
 
+// The repository outside of it is shown, guarded.
+TEST_P(WorktreeOf, TheAgentCommitsThere) {
+  const Output output = session("fix",
+                                "echo new > new; git add new; git commit -qm 'by the agent'; "
+                                "echo evil > \"$(git rev-parse --git-common-dir)/hooks/pre-commit\"; "
+                                "git config core.fsmonitor evil; git config user.name > told");
+  EXPECT_EQ(output.status.shell_code(), 0) << output.err;
+  EXPECT_THAT(host("git log --format=%s oncelatch/fix"), HasSubstr("by the agent\n"));
+  EXPECT_EQ(host("ls .git/hooks/pre-commit 2>/dev/null; git config core.fsmonitor"), "");
+  expect_refused({"drop", "fix"}, "has changes");
+  EXPECT_EQ(worktree({"apply", "--commit", "fix"}).status.shell_code(), 0);
+  EXPECT_THAT(host("git log --format=%s; cat new"), AllOf(HasSubstr("by the agent\n"), HasSubstr("new\n")));
+}
+
 TEST_P(WorktreeOf, IsGoneOnWithByItsName) {
   EXPECT_EQ(session("fix", "echo b > b").status.shell_code(), 0);
   Output again = session("fix", "cat b; echo c > c");
