@@ -22,6 +22,7 @@ set(ONCELATCH_LIGHT_SOURCES
   launcher/exec/main.cc
   launcher/exec/options.cc
   launcher/exec/origins.cc
+  launcher/exec/own_branch.cc
   launcher/exec/page.cc
   launcher/exec/plan.cc
   launcher/exec/profile.cc

@@ -46,7 +46,7 @@ class Reader {
     std::string_view name;
     std::string_view key;  // of --limit
   };
-  static const Key kKeys[16];
+  static const Key kKeys[17];
   static constexpr Limit kLimits[] = {
       {"memory", "memory"}, {"processes", "processes"}, {"files", "files"}, {"file_size", "file-size"}, {"tmp", "tmp"}};
 
@@ -213,7 +213,7 @@ class Reader {
   const YamlNode* network_ = nullptr;
 };
 
-const Reader::Key Reader::kKeys[16] = {
+const Reader::Key Reader::kKeys[17] = {
     {"version", &Reader::read_version, ""},
     {"extends", &Reader::read_base, ""},
     {"network", &Reader::read_network, "--net"},
@@ -225,6 +225,7 @@ const Reader::Key Reader::kKeys[16] = {
     {"pass_env", &Reader::read_list, "--pass-env"},
     {"toolchains", &Reader::read_toolchains, "--toolchains"},
     {"allow", &Reader::read_list, "--allow"},
+    {"git", &Reader::read_text, "--git"},
     {"limits", &Reader::read_limits, "--limit"},
     {"time", &Reader::read_text, "--time"},
     {"fail_on", &Reader::read_list, "--fail-on"},

@@ -48,6 +48,8 @@ Outcome Broker::prepare(const WirePlan& plan) {
     if (!is_writable(entry) || makes_by_itself(plan, entry)) continue;
     if (!rules_.add(entry.target.data, (entry.flags & kGuarded) != 0)) return failed(-E2BIG, "guarded directories");
   }
+  if (plan.git_directory.size != 0 && !rules_.keep_other_branches(plan.git_directory.data, plan.own_reference.data))
+    return failed(-E2BIG, "own branch");
   return {};
 }
 

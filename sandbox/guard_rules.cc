@@ -62,6 +62,25 @@ struct Directory {
   }
 };
 
+// Some file systems take other case for the same name.
+bool same_letter(char one, char other) {
+  auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return lower(one) == lower(other);
+}
+
+// What stands behind `front` and a slash; null: it doesn't begin so.
+const char* behind(const char* path, const char* front) {
+  for (; *front != 0; ++front, ++path)
+    if (!same_letter(*path, *front)) return nullptr;
+  return *path == '/' ? path + 1 : nullptr;
+}
+
+bool same(const char* one, const char* other) {
+  for (; *one != 0 && *other != 0; ++one, ++other)
+    if (!same_letter(*one, *other)) return false;
+  return *one == *other;
+}
+
 bool is_inside_git_directory(const char* relative) {
   for (const char* at = relative;; ++at) {
     const char* end = component_end(at);
@@ -100,14 +119,46 @@ bool is_refused(const GuardedName* row) {
 
 }  // namespace
 
+// Null where there is no room.
+const char* GuardRules::copy(const char* text) {
+  const std::size_t size = std::strlen(text) + 1;
+  if (used_ + size > sizeof text_) return nullptr;
+  char* place = text_ + used_;
+  std::memcpy(place, text, size);
+  used_ += static_cast<unsigned>(size);
+  return place;
+}
+
 bool GuardRules::add(const char* path, bool guarded) {
-  const std::size_t size = std::strlen(path);
-  if (count_ == kMostTrees || used_ + size + 1 > sizeof text_) return false;
-  char* copy = text_ + used_;
-  std::memcpy(copy, path, size + 1);
-  used_ += static_cast<unsigned>(size) + 1;
-  trees_[count_++] = {copy, static_cast<unsigned>(size), guarded};
+  const char* place = count_ == kMostTrees ? nullptr : copy(path);
+  if (place == nullptr) return false;
+  trees_[count_++] = {place, static_cast<unsigned>(std::strlen(path)), guarded};
   return true;
+}
+
+bool GuardRules::keep_other_branches(const char* git_directory, const char* reference) {
+  git_directory_ = copy(git_directory);
+  reference_ = copy(reference);
+  return git_directory_ != nullptr && reference_ != nullptr;
+}
+
+// gitrepository-layout(5). A lock beside HEAD or packed-refs is made and removed also where nothing comes of it.
+bool GuardRules::keeps(const char* path, bool making_directory) const {
+  if (git_directory_ == nullptr) return false;
+  const char* rest = behind(path, git_directory_);
+  if (rest == nullptr) return false;
+  if (const char* worktree = behind(rest, "worktrees"); worktree != nullptr) {
+    rest = component_end(worktree);
+    if (*rest == 0) return false;  // the names of worktrees are others' rules
+    ++rest;
+  }
+  if (const char* log = behind(rest, "logs"); log != nullptr) rest = same(log, "HEAD") ? "" : log;
+  if (same(rest, "HEAD") || same(rest, "packed-refs")) return true;
+  if (behind(rest, "reftable") != nullptr || same(rest, "reftable")) return true;
+  if (!same(rest, "refs") && behind(rest, "refs") == nullptr) return false;
+  const std::size_t size = std::strlen(reference_);
+  const bool own = std::strncmp(rest, reference_, size) == 0 && (rest[size] == 0 || same(rest + size, ".lock"));
+  return !own && !(making_directory && behind(reference_, rest) != nullptr);
 }
 
 const GuardRules::Tree* GuardRules::tree_of(const char* path) const {
@@ -130,14 +181,14 @@ const char* GuardRules::guarded_part(const char* path) const {
 bool GuardRules::forbids_making(const char* path, Making making) const {
   const char* part = guarded_part(path);
   if (part == nullptr) return false;
-  if (is_refused(guarded_name(part))) return true;
+  if (is_refused(guarded_name(part)) || keeps(path, making == Making::directory)) return true;
   if (making == Making::other && is_refused(guarded_name_below(part))) return true;
   return completes_repository(path, part) || governs_repository(path, part);
 }
 
 bool GuardRules::forbids_changing(const char* path) const {
   const char* part = guarded_part(path);
-  return part != nullptr && (is_refused(guarded_name(part)) || governs_repository(path, part));
+  return part != nullptr && (is_refused(guarded_name(part)) || governs_repository(path, part) || keeps(path, false));
 }
 
 }  // namespace oncelatch::sandbox

@@ -28,6 +28,8 @@ class GuardRules {
     bool guarded;  // false: every name is free, but the kernel can't tell it from a tree that lies below
   };
   bool add(const char* path, bool guarded);
+  // Of this git directory only the reference ("refs/heads/topic") may move: the others, HEAD and what is packed stay.
+  bool keep_other_branches(const char* git_directory, const char* reference);
   // The deepest that holds the path, or null.
   [[nodiscard]] const Tree* tree_of(const char* path) const;
   [[nodiscard]] bool forbids_making(const char* path, Making making) const;
@@ -36,6 +38,10 @@ class GuardRules {
 
  private:
   [[nodiscard]] const char* guarded_part(const char* path) const;
+  [[nodiscard]] bool keeps(const char* path, bool making_directory) const;
+  const char* copy(const char* text);
+  const char* git_directory_ = nullptr;
+  const char* reference_ = nullptr;
   static constexpr unsigned kMostTrees = 64;
   Tree trees_[kMostTrees] = {};
   unsigned count_ = 0;

@@ -40,6 +40,13 @@ struct Bind {
   bool where_guarded = false;  // writable, and shown only where the broker knows what may be made there by its name
 };
 
+// Of a git repository in the view only this branch may move: HEAD, packed references and every other one stay, in all
+// of its worktrees. Needs the guard.
+struct OwnBranch {
+  std::string git_directory;  // shared by all worktrees, by its path in the view; empty: no such rule
+  std::string reference;      // "refs/heads/topic"
+};
+
 // What lies in the workspace, the private home or a bind and is covered, under every name the view has for it: by an
 // empty read-only object (hide) or by itself read-only (protect), with pinned ancestors. A symbolic link (link) is
 // bound over itself: it leads where it leads and can't be replaced. Only that kind may be one.
@@ -85,6 +92,7 @@ struct SandboxPlan {
   std::string working_directory;         // inside
   Network network = Network::none;
   std::vector<std::uint16_t> connect_ports;  // of Network::ports
+  OwnBranch own_branch;
   bool guard = true;          // where it can be had: the broker makes and writes in the host's directories
   bool allow_ptrace = false;  // of its own children: debuggers, LeakSanitizer
   Limits limits;

@@ -186,7 +186,10 @@ bool read_plan(const unsigned char* bytes, std::size_t size, WirePlan& plan) {
   read_path(in, plan.program, true);
   read_path(in, plan.planted_directory, false);
   read_text(in, plan.planted_abstract, false);
+  read_path(in, plan.git_directory, true);
+  read_text(in, plan.own_reference, false);
   if (in.good && plan.planted_abstract.size > 100) in.fail();
+  if (in.good && (plan.git_directory.size == 0) != (plan.own_reference.size == 0)) in.fail();
   if (in.good && plan.planted_directory.size > 90) in.fail();
   read_ports(in, plan);
   read_list(in, plan.arguments);

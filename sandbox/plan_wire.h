@@ -65,7 +65,7 @@ struct TextList {
 };
 
 inline constexpr std::uint32_t kPlanMagic = 0x31504C4F;  // "OLP1"
-inline constexpr std::uint32_t kPlanVersion = 7;
+inline constexpr std::uint32_t kPlanVersion = 8;
 inline constexpr std::uint32_t kMostEntries = 1024;
 inline constexpr std::uint32_t kMostSources = 512;
 inline constexpr std::uint32_t kMostPorts = 64;
@@ -109,7 +109,9 @@ struct WirePlan : Beginning {
   Text working_directory;
   Text program;            // path inside
   Text planted_directory;  // outside the view: "secret" (a file), "socket"
-  Text planted_abstract;   // abstract socket name, without the leading NUL
+  Text git_directory;      // of which only own_reference may be moved; empty: no such rule
+  Text own_reference;
+  Text planted_abstract;  // abstract socket name, without the leading NUL
   std::uint32_t port_count = 0;
   std::uint16_t ports[kMostPorts] = {};
   TextList arguments;

@@ -63,7 +63,8 @@ std::string write_plan(const PlanFields& fields) {
   put(out, fields.seconds);
   put(out, fields.memory);
   for (const std::string* text :
-       {&fields.working_directory, &fields.program, &fields.planted_directory, &fields.planted_abstract})
+       {&fields.working_directory, &fields.program, &fields.planted_directory, &fields.planted_abstract,
+        &fields.own_branch.git_directory, &fields.own_branch.reference})
     put_text(out, *text);
   put(out, static_cast<std::uint32_t>(fields.ports.size()));
   for (std::uint16_t port : fields.ports) put(out, port);

@@ -11,6 +11,7 @@
 
 #include "base/fd.h"
 #include "base/result.h"
+#include "sandbox/plan.h"
 #include "sandbox/plan_wire.h"
 #include "sandbox/view.h"
 
@@ -29,6 +30,7 @@ struct PlanFields {
   std::string program;
   std::string planted_directory;
   std::string planted_abstract;
+  OwnBranch own_branch;
   std::vector<std::uint16_t> ports;
   std::vector<std::string> arguments;
   std::vector<std::string> environment;

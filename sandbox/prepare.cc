@@ -24,6 +24,7 @@ PlanFields fields_of(const SandboxPlan& plan, const HostFacts& facts, const Plan
   fields.program = plan.program_inside;
   fields.planted_directory = planted.directory();
   fields.planted_abstract = planted.abstract_name();
+  fields.own_branch = plan.own_branch;
   fields.ports = plan.connect_ports;
   fields.arguments = plan.argv;
   fields.environment = plan.environment;
@@ -44,6 +45,9 @@ Status check_program(const SandboxPlan& plan, const VerifiedArtifact& artifact) 
 Status check_launch(const SandboxPlan& plan, const VerifiedArtifact& artifact, const HostFacts& facts) {
   if (facts.tier() == Tier::none || facts.tier() < plan.least_tier) return cannot_confine("this machine", facts);
   TRY(check_plan(plan));
+  if (!plan.own_branch.git_directory.empty() && !(plan.guard && facts.can_guard()))
+    return fail_errno("sandbox", "git: own-branch", ENOTSUP, "leave it out, or run where doctor says creation-listener",
+                      "needs the workspace guard");
   return check_program(plan, artifact);
 }
 

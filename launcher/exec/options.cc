@@ -143,6 +143,12 @@ Complaint take_limit(ExecOptions& options, const std::string& value) {
   return "write memory=, processes=, files=, file-size= or tmp= and a number";
 }
 
+Complaint take_git(ExecOptions& options, const std::string& value) {
+  if (value != "any" && value != "own-branch") return "write any or own-branch";
+  options.own_branch = value == "own-branch";
+  return {};
+}
+
 Complaint take_time(ExecOptions& options, const std::string& value) {
   options.seconds = number(value);
   if (!options.seconds || *options.seconds > kLongest) return "write whole seconds, at most a year";
@@ -204,6 +210,8 @@ constexpr OptionRow kOptions[] = {
     {"--write", "P", "show one, writable", append<&ExecOptions::write>},
     {"--deny", "P", "hide one that would be visible", append<&ExecOptions::deny>},
     {"--toolchains", "LIST", "auto, none, or names: those in your home, read-only", take_toolchains},
+    {"--git", "G", "any (default), or own-branch: no branch but the one checked out is moved, no tag, no HEAD",
+     take_git},
     {"--net", "N", "none (default), loopback, or ports:443,… of the host's network", take_network},
     {"--allow", "WHAT", "ptrace (of its own children) or loopback", take_allow},
     {"--limit", "K=V", "memory=, processes=, files=, file-size=, tmp=", take_limit},

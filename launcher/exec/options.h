@@ -41,6 +41,7 @@ struct ExecOptions {
   std::vector<std::uint16_t> ports;
   bool allow_ptrace = false;
   bool allow_loopback = false;
+  bool own_branch = false;  // of git
   std::optional<std::uint64_t> memory, processes, open_files, file_size, temporary_bytes;
   std::optional<std::uint64_t> seconds;  // unset or 0: no limit
   std::string report;

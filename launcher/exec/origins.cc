@@ -63,6 +63,9 @@ std::string Origins::of_cover(const sandbox::Cover& cover) const {
   if (cover.kind == sandbox::Cover::Kind::hide)
     return option("--deny", position(options_.deny, cover.path) < options_.from_file.deny);
   if (cover.kind == sandbox::Cover::Kind::link) return "a link to what is protected, or on the way there";
+  const std::string& git = plan_.sandbox.own_branch.git_directory;
+  for (const char* name : {"/HEAD", "/packed-refs", "/refs"})
+    if (!git.empty() && is_or_contains(git + name, cover.path)) return option("--git own-branch", false);
   if (cover.path == plan_.own_directory) return "oncelatch itself lies there";
   return "git outside would run or follow what it says";
 }

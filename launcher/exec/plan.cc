@@ -10,6 +10,7 @@
 #include "base/yaml.h"
 #include "launcher/exec/cover_path.h"
 #include "launcher/exec/git_covers.h"
+#include "launcher/exec/own_branch.h"
 #include "launcher/exec/program.h"
 #include "launcher/exec/toolchains.h"
 #include "sandbox/enter.h"
@@ -79,8 +80,9 @@ class PlanMaker {
   // worktrees share, which is written by the guard's rules or not at all.
   void show_repository() {
     plan_.repository = find_repository(sandbox_.workspace, home_);
-    const auto& [directory, root, note] = plan_.repository;
-    if (!note.empty()) plan_.notes.push_back(note);
+    const std::string& directory = plan_.repository.directory;
+    const std::string& root = plan_.repository.root;
+    if (!plan_.repository.note.empty()) plan_.notes.push_back(plan_.repository.note);
     auto is_shown = [&](const std::string& path) {
       auto same = [&](const sandbox::Bind& bind) { return bind.target == path; };
       return std::any_of(sandbox_.binds.begin(), sandbox_.binds.end(), same);
@@ -238,6 +240,15 @@ class PlanMaker {
     }
   }
 
+  // By name (the broker), and what is there now by mounts, which keep it from being removed.
+  Status keep_other_branches() {
+    sandbox_.own_branch = TRY(find_own_branch(sandbox_.workspace, plan_.repository));
+    const bool outside = !plan_.repository.directory.empty();
+    for (const std::string& name : TRY(kept_references(sandbox_.own_branch)))
+      protect(outside ? plan_.repository.directory : sandbox_.workspace, (outside ? "" : ".git/") + name);
+    return {};
+  }
+
   // What would run outside later, ourselves included, and what the caller denies.
   Status cover() {
     writable_ = {sandbox_.workspace};
@@ -245,6 +256,7 @@ class PlanMaker {
       if (bind.access == sandbox::Access::read_write && bind.source != writable_[0]) writable_.push_back(bind.source);
     for (const std::string& root : writable_) add_covers(TRY(git_covers(root, writable_, root == sandbox_.workspace)));
     for (const std::string& relative : read_inside_) protect(sandbox_.workspace, relative);
+    if (options_.own_branch) TRY(keep_other_branches());
     std::string own = real_path(TRY(sandbox::find_companion("oncelatch-exec")));
     std::string directory = own.substr(0, own.rfind('/'));
     for (const std::string& root : writable_) {

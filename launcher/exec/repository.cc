@@ -58,7 +58,7 @@ std::string work_tree_of(const std::string& path) {
 
 // What the pointer `.git` of a linked worktree leads to, by way of its own directory there. Empty where they don't
 // agree as git-worktree(1) makes them: a submodule's does not either.
-std::string common_directory(const std::string& root) {
+Repository linked(const std::string& root) {
   const std::string pointer = line_of(root, ".git");
   if (pointer.rfind(kPointer, 0) != 0) return {};
   const std::string own = named_in(root, pointer.substr(std::string(kPointer).size()));
@@ -67,7 +67,11 @@ std::string common_directory(const std::string& root) {
   if (!in_place || named_in(own, line_of(own, "commondir")) != common) return {};
   const std::string back = line_of(own, "gitdir");
   if (back.empty() || name_of(back) != ".git") return {};
-  return named_in(own, parent_of(back)) == root ? common : std::string();
+  if (named_in(own, parent_of(back)) != root) return {};
+  Repository found;
+  found.directory = common;
+  found.own = own;
+  return found;
 }
 
 bool is_repository(const std::string& directory) {
@@ -95,13 +99,15 @@ Repository find_repository(const std::string& workspace, const std::string& home
   const std::string git = root + "/.git";
   const mode_t type = root.empty() ? 0 : type_of(git);
   if (type == 0 || (root == workspace && type == S_IFDIR)) return found;
-  const std::string directory = type == S_IFDIR ? git : type == S_IFREG ? common_directory(root) : std::string();
+  const Repository told = type == S_IFREG ? linked(root) : Repository();
+  const std::string directory = type == S_IFDIR ? git : told.directory;
   if (!directory.empty() && is_or_contains(workspace, directory)) return found;
   const bool usable = !directory.empty() && is_repository(directory) && belongs_here(directory, workspace) &&
                       belongs_here(root, workspace) && !is_or_contains(directory, workspace);
   const bool open = may_be_shown(directory, home) && (root == workspace || may_be_shown(root, home));
   if (usable && open) {
     found.directory = directory;
+    found.own = type == S_IFDIR ? directory : told.own;
     if (root != workspace) found.root = root;
     return found;
   }

@@ -15,6 +15,7 @@ namespace oncelatch::launcher {
 
 struct Repository {
   std::string directory;  // what all its worktrees share (GIT_COMMON_DIR): real path; empty: in the workspace, or none
+  std::string own;        // of this worktree alone (GIT_DIR); `directory`, but in a linked one
   std::string root;       // of the work tree that the workspace is a part of: real path; empty: it's the root itself
   std::string note;       // why there is one that can't be shown; else empty
 };

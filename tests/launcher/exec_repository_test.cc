@@ -143,6 +143,59 @@ TEST_P(ExecRepository, AnotherUsersWorktree) {
   EXPECT_THAT(at("fix", "git status || true").err, HasSubstr("isn't found inside"));
 }
 
+// E040
+TEST_P(ExecRepository, E040OnlyTheOwnBranchMoves) {
+  ASSERT_EQ(host("git branch loose; git branch packed; git tag old; git update-ref refs/remotes/o/main HEAD; "
+                 "git switch -q -c topic/mine; git worktree add -q ../fix 2>/dev/null"),
+            "");
+  for (const char* place : {"repository", "fix", "repository/part"}) {
+    const bool linked = std::string(place) == "fix";
+    ASSERT_EQ(host("git pack-refs --all; c=$(git commit-tree -p HEAD -m c 'HEAD^{tree}'); "
+                   "git update-ref refs/heads/loose $c; git update-ref refs/heads/new $c"),
+              "");
+    const std::string own = linked ? "refs/heads/fix" : "refs/heads/topic/mine";
+    const std::string others = "git for-each-ref --format='%(refname) %(objectname)' | grep -v ' *" + own +
+                               " '; cat .git/HEAD .git/worktrees/fix/HEAD";
+    const std::string before = host(others);
+    const Output output = at(place, R"sh(
+echo w > work; git add work; git commit -qm work; git commit -q --amend -m amended
+set +e; d=$(git rev-parse --git-common-dir); h=$(git rev-parse HEAD); here=$(git rev-parse --git-dir)
+for ref in refs/heads/main refs/heads/loose refs/heads/packed refs/heads/made refs/tags/old refs/tags/made refs/remotes/o/main; do
+  git update-ref $ref $h && echo MOVED $ref
+  git update-ref -d $ref && echo DELETED $ref
+  mkdir -p $d/$(dirname $ref) && echo $h > $d/$ref && echo WRITTEN $ref
+  echo $h > x && mv x $d/$ref && echo RENAMED $ref
+  echo $h > x && ln -f x $d/$ref && echo LINKED $ref
+done
+for name in HEAD packed-refs; do
+  for g in $d $here; do
+    [ $g/$name = $here/packed-refs ] && [ $here != $d ] && continue
+    echo "$h refs/heads/main" > $g/$name && echo WRITTEN $name
+    echo x > x && mv -f x $g/$name && echo RENAMED $name
+  done
+done
+rm $d/packed-refs && echo REMOVED packed-refs; rm $d/HEAD && echo REMOVED HEAD
+mv $d/refs $d/r && echo MOVED refs; mv $d/refs/heads $d/h && echo MOVED heads; rm $d/refs/heads/loose && echo REMOVED
+git switch -q main && echo SWITCHED; git branch made2 && echo BRANCHED; git tag made3 && echo TAGGED; git pack-refs --all
+git log --format=%s | head -n 1)sh",
+                             {"--git", "own-branch"});
+    EXPECT_EQ(output.out, "amended\n") << place << output.err;
+    EXPECT_EQ(host(others), before) << place;
+    EXPECT_THAT(host("git log -1 --format=%s " + own), HasSubstr("amended")) << place;
+  }
+}
+
+TEST_P(ExecRepository, E040WithoutABranchItIsRefused) {
+  EXPECT_EQ(host("git checkout -q --detach"), "");
+  const Output detached = at("repository", "true", {"--git", "own-branch"});
+  EXPECT_EQ(detached.status.shell_code(), 122);
+  EXPECT_THAT(detached.err, AllOf(HasSubstr("no branch is checked out"), HasSubstr("try: ")));
+  make_directory("plain");
+  EXPECT_EQ(at("plain", "true", {"--git", "own-branch"}).status.shell_code(), 122);
+  EXPECT_EQ(host("git switch -q main; mkdir .git/reftable"), "");
+  EXPECT_THAT(at("repository", "true", {"--git", "own-branch"}).err, HasSubstr("don't lie in files"));
+}
+
 // The host goes on working in the same repository. A collection of garbage removes an empty directory that git is about
 // to write in, anywhere: whoever commits meanwhile tries again.
 TEST_P(ExecRepository, TheHostUsesItMeanwhile) {
