@@ -50,6 +50,9 @@ Outcome Broker::prepare(const WirePlan& plan) {
   }
   if (plan.git_directory.size != 0 && !rules_.keep_other_branches(plan.git_directory.data, plan.own_reference.data))
     return failed(-E2BIG, "own branch");
+  asks_ = has(plan, kPlanHeldAsked);
+  if (asks_ || has(plan, kPlanHeldRefused))
+    rules_.hold(has(plan, kPlanHoldBuilds) ? Held::names_and_builds : Held::names);
   return {};
 }
 
@@ -69,15 +72,18 @@ void Broker::take_umask(const Request& request) {
 }
 
 void Broker::work() {
-  while (serve()) {
-    if (waiting_ == 0) continue;
-    // Until somebody calls: what waits for the other end of a pipe is tried again.
-    pollfd calls{listener_, POLLIN, 0};
-    __kernel_timespec pause{0, kLookPause * 1000000};
-    for (calls.revents = 0; waiting_ != 0 && calls.revents == 0;) {
-      (void)sys::call(__NR_ppoll, &calls, 1, &pause, nullptr, 0);
-      look_again();
-    }
+  while (serve()) wait_for_call();
+}
+
+void Broker::wait_for_call() {
+  for (bool called = false; is_waiting() && !called;) {
+    pollfd entries[2] = {{listener_, POLLIN, 0}, {channel_, POLLIN, 0}};
+    __kernel_timespec pause{0, (waiting_ != 0 ? kLookPause : kHeldPause) * 1000000};
+    (void)sys::call(__NR_ppoll, entries, questions_open_ != 0 ? 2 : 1, &pause, nullptr, 0);
+    called = entries[0].revents != 0;
+    look_again();
+    if (entries[1].revents != 0) take_answers();
+    look_at_questions();
   }
 }
 
@@ -97,8 +103,12 @@ bool Broker::serve() {
   const long rc = sys::call(__NR_ioctl, listener_, SECCOMP_IOCTL_NOTIF_RECV, &notification);
   if (rc < 0) return rc == -EINTR || (rc == -ENOENT && has_callers());  // the one that called ended meanwhile
   const seccomp_data& data = notification.data;
-  const Request request{notification.id, callers_.find(static_cast<int>(notification.pid)),
-                        brokered_call(data.arch, data.nr), data.args};
+  const Request request{notification.id,
+                        callers_.find(static_cast<int>(notification.pid)),
+                        brokered_call(data.arch, data.nr),
+                        data.args,
+                        notification,
+                        nullptr};
   const bool leaves_it = leaves_all_to_kernel_by_test();
   const Answer answer = leaves_it                 ? Answer::by_kernel()
                         : request.call == nullptr ? Answer::error(-EPERM)
@@ -171,8 +181,9 @@ Broker::Answer Broker::truncate(const Request& request, std::int64_t length) {
   if (rc == 0) rc = name_of(object.number, name);
   if (rc < 0) return Answer::error(rc);
   if (rules_.tree_of(name) == nullptr || !is_type(found, S_IFREG)) return Answer::by_kernel();  // EISDIR, EINVAL
-  if (rules_.forbids_changing(name) || !links_.knows_all(origin_of(found), found.stx_ino, found.stx_nlink))
-    return Answer::error(-EACCES);
+  if (!links_.knows_all(origin_of(found), found.stx_ino, found.stx_nlink)) return Answer::error(-EACCES);
+  const Ruling ruling = settle(request, rules_.judge_changing(name), HeldUse::write, name);
+  if (ruling != Ruling::allowed) return refusal(ruling);
   if (!is_valid(request.id)) return Answer::error(-ESRCH);
   const std::uint64_t most = request.caller.limit(RLIMIT_FSIZE);
   const FileSizeLimit limit(most);
@@ -197,10 +208,12 @@ Broker::Answer Broker::make(const Request& request, Making making) {
   if (rc = request.place(call.directory, call.path, place, text); rc < 0) return Answer::error(rc);
   if (rules_.tree_of(place.path) == nullptr) return Answer::by_kernel();
   const LastName last(place);
-  if (rules_.forbids_making(place.path, making)) {
+  if (Ruling ruling = rules_.judge_making(place.path, making); ruling != Ruling::allowed) {
     constexpr int kPresent = 0;  // F_OK
     const bool exists = sys::call(__NR_faccessat2, place.parent.number, place.name, kPresent, AT_SYMLINK_NOFOLLOW) == 0;
-    return Answer::error(exists ? -EEXIST : -EACCES);
+    if (exists) return Answer::error(-EEXIST);
+    ruling = settle(request, ruling, HeldUse::create, place.path);
+    if (ruling != Ruling::allowed) return refusal(ruling);
   }
   if (!is_valid(request.id)) return Answer::error(-ESRCH);
   if (making == Making::other) return Answer::error(sys::call(__NR_symlinkat, target, place.parent.number, last.text));
@@ -231,13 +244,30 @@ Broker::Answer Broker::make_hard_link(const Request& request) {
   if (rc = inspect(object.number, found); rc == 0) rc = name_of(object.number, source);
   if (rc < 0) return Answer::error(rc);
   if (rules_.tree_of(to.path) == nullptr && rules_.tree_of(source) == nullptr) return Answer::by_kernel();
-  if (rules_.forbids_changing(source) || rules_.forbids_making(to.path, Making::other)) return Answer::error(-EACCES);
+  Ruling ruling = settle(request, rules_.judge_changing(source), HeldUse::link, source);
+  if (ruling == Ruling::allowed)
+    ruling = settle(request, rules_.judge_making(to.path, Making::other), HeldUse::link, to.path);
+  if (ruling != Ruling::allowed) return refusal(ruling);
   if (!is_valid(request.id)) return Answer::error(-ESRCH);
   const LastName last(to);
   rc = sys::call(__NR_linkat, AT_FDCWD, ObjectPath(object.number).c_str(), to.parent.number, last.text,
                  AT_SYMLINK_FOLLOW);
   if (rc == 0) links_.made(origin_of(found), found.stx_ino, found.stx_nlink);
   return Answer::error(rc);
+}
+
+// Nobody is asked about what can't be.
+Ruling Broker::judge_rename(const Request& request, const Moving& moving) {
+  Ruling away = rules_.judge_changing(moving.from);
+  Ruling there = rules_.judge_moving(moving.from, moving.to, moving.making);
+  if (moving.exchange) {
+    away = graver(away, rules_.judge_moving(moving.to, moving.from, Making::other));
+    there = graver(there, rules_.judge_changing(moving.to));
+  }
+  if (const Ruling both = graver(away, there); both == Ruling::refused || !moving.exists)
+    return both == Ruling::allowed ? both : Ruling::refused;
+  const Ruling first = settle(request, away, HeldUse::move, moving.from);
+  return first == Ruling::allowed ? settle(request, there, HeldUse::move, moving.to) : first;
 }
 
 Broker::Answer Broker::rename(const Request& request) {
@@ -256,10 +286,10 @@ Broker::Answer Broker::rename(const Request& request) {
   FileStatus found{};
   rc = sys::call(__NR_statx, from.parent.number, from.name, AT_SYMLINK_NOFOLLOW, STATX_TYPE, &found);
   const Making making = rc == 0 && is_type(found, S_IFREG) ? Making::file : Making::other;
-  bool forbidden = rules_.forbids_changing(from.path) || rules_.forbids_making(to.path, making);
-  if ((flags & RENAME_EXCHANGE) != 0)
-    forbidden = forbidden || rules_.forbids_changing(to.path) || rules_.forbids_making(from.path, Making::other);
-  if (forbidden) return Answer::error(rc < 0 ? rc : -EACCES);
+  const Moving moving{from.path, to.path, making, (flags & RENAME_EXCHANGE) != 0, rc == 0};
+  const Ruling ruling = judge_rename(request, moving);
+  if (ruling == Ruling::refused && rc < 0) return Answer::error(rc);
+  if (ruling != Ruling::allowed) return refusal(ruling);
   if (!is_valid(request.id)) return Answer::error(-ESRCH);
   const LastName old_name(from);
   const LastName new_name(to);
@@ -313,7 +343,8 @@ Broker::Answer Broker::bind(const Request& request) {
   if (rc == 0) rc = find_place(request.caller, base.number, path, place);
   if (rc < 0) return Answer::error(rc);
   if (rules_.tree_of(place.path) == nullptr) return Answer::by_kernel();
-  if (rules_.forbids_making(place.path, Making::file)) return Answer::error(-EACCES);
+  const Ruling ruling = settle(request, rules_.judge_making(place.path, Making::file), HeldUse::create, place.path);
+  if (ruling != Ruling::allowed) return refusal(ruling);
   const bool steady = is_steady(base, path);
   if (!is_valid(request.id)) return Answer::error(-ESRCH);
   take_umask(request);

@@ -17,6 +17,7 @@
 #include "sandbox/broker_place.h"
 #include "sandbox/guard_rules.h"
 #include "sandbox/hard_links.h"
+#include "sandbox/held_wire.h"
 
 namespace oncelatch::sandbox {
 
@@ -27,6 +28,8 @@ class Broker {
   Outcome prepare(const WirePlan& plan);
   Outcome listen(int listener);
   void move_to(int listener) { listener_ = listener; }
+  // Where held names are asked about (sandbox/held_wire.h), or only told of where all of them are refused.
+  void tell_to(int channel) { channel_ = channel; }
   // Answers calls as they come.
   void work();
 
@@ -38,10 +41,26 @@ class Broker {
     unsigned flags = 0;  // of the new descriptor: O_CLOEXEC
     static Answer error(long negative) { return {Kind::result, negative, 0}; }
     static Answer by_kernel() { return {Kind::kernel, 0, 0}; }
+    static Answer later() { return {Kind::later, 0, 0}; }
   };
-  static constexpr long kLookPause = 2;  // milliseconds
+  // Of a call whose name isn't allowed now.
+  static Answer refusal(Ruling ruling) { return ruling == Ruling::held ? Answer::later() : Answer::error(-EACCES); }
+  static constexpr long kLookPause = 2;    // milliseconds between two looks at pipes,
+  static constexpr long kHeldPause = 50;   // at who waits for an answer
+  static constexpr long kComeBack = 1000;  // for a call that a signal interrupted, to be made again
   struct Request;
   struct Opening;
+  // A call that waits for an answer about a held name, and what was allowed of it already: a rename can have two.
+  struct Question {
+    enum class State : std::uint8_t { free, open, allowed, refused } state = State::free;
+    HeldUse use = HeldUse::create;
+    bool waits = false;  // the call is there; else a signal interrupted it
+    std::uint32_t ticket = 0;
+    unsigned granted = 0;  // of the names
+    long interrupted = 0;
+    seccomp_notif call = {};
+    char names[2][kMostPathBytes] = {};
+  };
   struct WaitingOpen {
     std::uint64_t id = 0;
     int thread = 0;
@@ -51,8 +70,21 @@ class Broker {
 
   // One call that waits. False: nobody can call any more.
   bool serve();
+  [[nodiscard]] bool is_waiting() const { return waiting_ != 0 || questions_open_ != 0; }
+  // What waits is looked at until somebody calls.
+  void wait_for_call();
   // Opens that wait for the other end of a pipe.
   void look_again();
+  // Held names: asked about, told of, answered (sandbox/broker_held.cc).
+  Ruling settle(const Request& request, Ruling ruling, HeldUse use, const char* name);
+  bool ask(const Request& request, HeldUse use, const char* name);
+  Question* question_for(const Request& request, HeldUse use, const char* name);
+  void take_answers();
+  void look_at_questions();
+  void look_at(Question& question, long now);
+  void go_on(Question& question);
+  void end(Question& question, HeldKind kind, long error);
+  bool tell(const HeldHeader& header, const char* path);
   void take_umask(const Request& request);
   Answer act(const Request& request);
   Answer open(const Request& request, unsigned flags, unsigned mode);
@@ -67,6 +99,14 @@ class Broker {
   Answer make(const Request& request, Making making);
   Answer make_hard_link(const Request& request);
   Answer rename(const Request& request);
+  struct Moving {
+    const char* from;
+    const char* to;
+    Making making;
+    bool exchange;
+    bool exists;
+  };
+  Ruling judge_rename(const Request& request, const Moving& moving);
   Answer bind(const Request& request);
   void reply(std::uint64_t id, const Answer& answer);
   [[nodiscard]] bool has_callers() const;
@@ -78,6 +118,13 @@ class Broker {
   HardLinks links_;
   Callers callers_;
   int listener_ = 0;
+  int channel_ = -1;
+  bool asks_ = false;
+  Question questions_[kMostQuestions];
+  unsigned questions_open_ = 0;
+  std::uint32_t last_ticket_ = 0;
+  std::uint32_t refused_ = 0;  // names, without being asked
+  long looked_ = 0;            // at the questions
   WaitingOpen waiting_opens_[kMostWaiting];
   unsigned waiting_ = 0;
   long umask_ = 0;  // ours now, once it is known

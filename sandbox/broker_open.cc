@@ -78,12 +78,18 @@ bool Broker::open_new(Opening& opening, Answer& answer) {
   if (rules_.tree_of(path) == nullptr) return false;
   long rc = -EEXIST;
   if (!is_valid(opening.request.id)) rc = -ESRCH;
-  if (rules_.forbids_making(path, Making::file)) {
+  Ruling ruling = rules_.judge_making(path, Making::file);
+  if (ruling != Ruling::allowed) {
     constexpr int kPresent = 0;  // F_OK, of the link itself
     const long found =
         sys::call(__NR_faccessat2, opening.place.parent.number, opening.place.name, kPresent, AT_SYMLINK_NOFOLLOW);
-    if (found == -ENOENT) rc = -EACCES;
-  } else if (rc == -EEXIST) {
+    if (found == -ENOENT) ruling = settle(opening.request, ruling, HeldUse::create, path);
+    if (found == -ENOENT && ruling != Ruling::allowed) {
+      answer = refusal(ruling);
+      return true;
+    }
+  }
+  if (ruling == Ruling::allowed && rc == -EEXIST) {
     take_umask(opening.request);
     rc = sys::call(__NR_openat, opening.place.parent.number, opening.place.name,
                    opening.flags | kOnCreation | O_CLOEXEC, opening.mode);
@@ -137,9 +143,11 @@ Broker::Answer Broker::open_object(Opening& opening, const Descriptor& object, c
 Broker::Answer Broker::open_file(Opening& opening, const Descriptor& object, const FileStatus& found) {
   char name[kMostPathBytes];
   if (long rc = name_of(object.number, name); rc < 0) return Answer::error(rc);
-  if (writes(opening.flags) &&
-      (rules_.forbids_changing(name) || !links_.knows_all(origin_of(found), found.stx_ino, found.stx_nlink)))
-    return Answer::error(-EACCES);
+  if (writes(opening.flags)) {
+    if (!links_.knows_all(origin_of(found), found.stx_ino, found.stx_nlink)) return Answer::error(-EACCES);
+    const Ruling ruling = settle(opening.request, rules_.judge_changing(name), HeldUse::write, name);
+    if (ruling != Ruling::allowed) return refusal(ruling);
+  }
   if (!is_valid(opening.request.id)) return Answer::error(-ESRCH);
   const long fd = reopen(object.number, opening.flags);
   return fd < 0 ? Answer::error(fd) : Answer{Answer::Kind::descriptor, fd, opening.flags & O_CLOEXEC};
@@ -154,7 +162,7 @@ Broker::Answer Broker::open_pipe(const Request& request, const Descriptor& objec
     const long again = sys::call(__NR_fcntl, object.number, F_DUPFD_CLOEXEC, 0);
     if (again < 0) return Answer::error(again);
     waiting_opens_[waiting_++] = {request.id, request.caller.thread(), static_cast<int>(again), flags};
-    return {Answer::Kind::later, 0, 0};
+    return Answer::later();
   }
   return fd < 0 ? Answer::error(fd) : Answer{Answer::Kind::descriptor, fd, flags & O_CLOEXEC};
 }

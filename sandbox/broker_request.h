@@ -3,7 +3,9 @@
 //   Place place;
 //   char text[kMostPathBytes];
 //   if (long rc = request.place(call.directory, call.path, place, text); rc < 0) return Answer::error(rc);
-//   if (rules_.forbids_making(place.path, Making::file)) return Answer::error(-EACCES);
+//   const Ruling ruling = rules_.judge_making(place.path, Making::file);
+//   if (Ruling done = settle(request, ruling, HeldUse::create, place.path); done != Ruling::allowed) return
+//   refusal(done);
 //
 // Ownership: borrows the notification. Threads: one. Failure: -errno for the caller. After fork: safe; freestanding.
 #pragma once
@@ -56,6 +58,8 @@ struct Broker::Request {
   Caller caller;
   const BrokeredCall* call;
   const __u64* arguments;
+  const seccomp_notif& notification;
+  Question* question;  // was asked about it already, or null
 
   [[nodiscard]] unsigned number(int index) const { return index < 0 ? 0 : static_cast<unsigned>(arguments[index]); }
   [[nodiscard]] int directory(int index) const { return index < 0 ? AT_FDCWD : static_cast<int>(arguments[index]); }

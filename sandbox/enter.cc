@@ -234,28 +234,44 @@ Beginning beginning_of(const SandboxPlan& plan, const HostFacts& facts, const St
   const bool ends_all = !on_host || (landlock::known_scopes(facts.landlock_abi) & landlock::kScopeSignal) != 0;
   set(streams.job_control && ends_all, kPlanJobControl);
   set(on_host, kPlanLandlockTier);
-  set(plan.guard && facts.can_guard(), kPlanGuard);
+  const bool guards = plan.guard && facts.can_guard();
+  set(guards, kPlanGuard);
+  set(guards && plan.held == HeldNames::ask, kPlanHeldAsked);
+  set(guards && plan.held == HeldNames::refuse, kPlanHeldRefused);
+  set(plan.hold_builds, kPlanHoldBuilds);
   return beginning;
+}
+
+struct Pair {
+  Fd ours;
+  Fd theirs;
+};
+
+Result<Pair> make_pair(const char* name, int flags) {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0, ends) != 0)
+    return fail_errno("sandbox", name, errno);
+  return Pair{Fd(ends[0]), Fd(ends[1])};
 }
 
 Result<Entering> start_exec_path(const Beginning& beginning, const Streams& streams, Cgroup group) {
   Spawn spawn = exec_path(TRY(find_companion("oncelatch-exec")), streams);
-  int ends[2];
-  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
-    return fail_errno("sandbox", "plan socket", errno);
-  Fd ours(ends[0]);
-  Fd theirs(ends[1]);
-  if (::send(ours.get(), &beginning, sizeof beginning, MSG_NOSIGNAL) != sizeof beginning)
+  Pair plan = TRY(make_pair("plan socket", 0));
+  Pair held;
+  if ((beginning.flags & (kPlanHeldAsked | kPlanHeldRefused)) != 0)
+    held = TRY(make_pair("the guard's channel", SOCK_NONBLOCK));
+  if (::send(plan.ours.get(), &beginning, sizeof beginning, MSG_NOSIGNAL) != sizeof beginning)
     return fail_errno("sandbox", "plan socket", errno);
   Pipe status = TRY(make_pipe("status pipe"));
   Pipe lifeline = TRY(make_pipe("lifeline"));
   Pipe limit = TRY(make_pipe("limit pipe"));
   Fd event = TRY(memory_event(group));
-  spawn.keep[kPlanDescriptor] = theirs.get();
+  spawn.keep[kPlanDescriptor] = plan.theirs.get();
   spawn.keep[kStatusDescriptor] = status.write.get();
   spawn.keep[kLifelineDescriptor] = lifeline.read.get();
   spawn.keep[kLimitDescriptor] = limit.write.get();
   spawn.keep[kMemoryDescriptor] = event.get();
+  if (held.theirs) spawn.keep[kGuardDescriptor] = held.theirs.get();
   spawn.enroll = group.enroll();
   Entering started;
   started.beginning = beginning;
@@ -264,7 +280,8 @@ Result<Entering> start_exec_path(const Beginning& beginning, const Streams& stre
   started.confined.process = TRY(start(spawn));
   started.confined.lifeline = std::move(lifeline.write);
   started.confined.limit = std::move(limit.read);
-  started.plan = std::move(ours);
+  started.confined.held = std::move(held.ours);
+  started.plan = std::move(plan.ours);
   started.status = std::move(status.read);
   return started;
 }

@@ -48,7 +48,8 @@ struct Confined {
   Process process;  // the outer oncelatch-exec; its exit code is the program's
   Fd lifeline;      // closing it ends everything inside
   Fd limit;         // the first process inside writes here how it ended, and before that when it was stopped
-  Ending told = Ending::unknown;  // of the former, once it was read
+  Fd held;          // the guard's channel (sandbox/held_wire.h), not blocking; none where held names are reported
+  Ending told = Ending::unknown;  // of the limit pipe, once it was read
   std::vector<SelfTestResult> self_test;
 };
 

@@ -2,6 +2,7 @@
 add_freestanding_program(oncelatch_exec oncelatch-exec SOURCES
   broker.cc
   broker_calls.cc
+  broker_held.cc
   broker_open.cc
   broker_place.cc
   capabilities.cc
@@ -12,6 +13,7 @@ add_freestanding_program(oncelatch_exec oncelatch-exec SOURCES
   execute.cc
   guard_rules.cc
   guarded_names.cc
+  held_wire.cc
   landlock.cc
   layer_probes.cc
   limit_watch.cc

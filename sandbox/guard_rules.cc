@@ -113,10 +113,6 @@ bool governs_repository(const char* path, const char* relative) {
   }
 }
 
-bool is_refused(const GuardedName* row) {
-  return row != nullptr && row->guard == Guard::refused;
-}
-
 }  // namespace
 
 // Null where there is no room.
@@ -178,17 +174,38 @@ const char* GuardRules::guarded_part(const char* path) const {
   return path + tree->size + 1;
 }
 
-bool GuardRules::forbids_making(const char* path, Making making) const {
-  const char* part = guarded_part(path);
-  if (part == nullptr) return false;
-  if (is_refused(guarded_name(part)) || keeps(path, making == Making::directory)) return true;
-  if (making == Making::other && is_refused(guarded_name_below(part))) return true;
-  return completes_repository(path, part) || governs_repository(path, part);
+Ruling GuardRules::judge_name(const char* part, const GuardedName* row) const {
+  if (row == nullptr) return Ruling::allowed;
+  if (row->guard == Guard::refused) return Ruling::refused;
+  const bool held = (row->guard == Guard::held && held_ != Held::none) ||
+                    (row->guard == Guard::held_if_strict && held_ == Held::names_and_builds);
+  return held && !is_installed(part) ? Ruling::held : Ruling::allowed;
 }
 
-bool GuardRules::forbids_changing(const char* path) const {
+Ruling GuardRules::judge_making(const char* path, Making making) const {
   const char* part = guarded_part(path);
-  return part != nullptr && (is_refused(guarded_name(part)) || governs_repository(path, part) || keeps(path, false));
+  if (part == nullptr) return Ruling::allowed;
+  Ruling ruling = judge_name(part, guarded_name(part));
+  if (making == Making::other) ruling = graver(ruling, judge_name(part, guarded_name_below(part)));
+  const bool repository =
+      ruling != Ruling::refused &&
+      (keeps(path, making == Making::directory) || completes_repository(path, part) || governs_repository(path, part));
+  return repository ? Ruling::refused : ruling;
+}
+
+Ruling GuardRules::judge_changing(const char* path) const {
+  const char* part = guarded_part(path);
+  if (part == nullptr) return Ruling::allowed;
+  return keeps(path, false) || governs_repository(path, part) ? Ruling::refused : judge_name(part, guarded_name(part));
+}
+
+// A directory of installed packages holds names that nobody was asked for.
+Ruling GuardRules::judge_moving(const char* from, const char* to, Making making) const {
+  const Ruling ruling = judge_making(to, making);
+  const char* part = guarded_part(to);
+  const bool leaves =
+      held_ != Held::none && making == Making::other && part != nullptr && is_installed(from) && !is_installed(part);
+  return leaves ? graver(ruling, Ruling::held) : ruling;
 }
 
 }  // namespace oncelatch::sandbox

@@ -4,10 +4,10 @@
 //   GuardRules rules;
 //   if (!rules.add("/home/u/project", true)) return too_many();
 //   if (rules.tree_of("/home/u/project/src") == nullptr) …          // the caller's own: private directories
-//   if (rules.forbids_making("/home/u/project/.git/hooks/x", Making::file)) return -EACCES;
+//   if (rules.judge_making("/home/u/project/.git/hooks/x", Making::file) == Ruling::refused) return -EACCES;
 //
 // Paths are real ones, absolute and clean. Ownership: copies those of the trees. Threads: one. Failure: false where
-// there is no room; a path that is too long to be looked up is forbidden. After fork: safe; freestanding.
+// there is no room; a path that is too long to be looked up is refused. After fork: safe; freestanding.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,18 @@ enum class Making : std::uint8_t {
   directory,  // an empty one
   other       // a link, or a directory that holds something: what lies below gets a new name, too
 };
+struct GuardedName;
+
+enum class Ruling : std::uint8_t {
+  allowed,
+  held,  // a decision from outside is needed
+  refused
+};
+constexpr Ruling graver(Ruling one, Ruling other) {
+  return one > other ? one : other;
+}
+// Which names are held; the others of those rows are allowed.
+enum class Held : std::uint8_t { none, names, names_and_builds };
 
 class GuardRules {
  public:
@@ -30,11 +42,14 @@ class GuardRules {
   bool add(const char* path, bool guarded);
   // Of this git directory only the reference ("refs/heads/topic") may move: the others, HEAD and what is packed stay.
   bool keep_other_branches(const char* git_directory, const char* reference);
+  void hold(Held held) { held_ = held; }
   // The deepest that holds the path, or null.
   [[nodiscard]] const Tree* tree_of(const char* path) const;
-  [[nodiscard]] bool forbids_making(const char* path, Making making) const;
+  [[nodiscard]] Ruling judge_making(const char* path, Making making) const;
   // Writing to what exists, moving it, or giving it another name.
-  [[nodiscard]] bool forbids_changing(const char* path) const;
+  [[nodiscard]] Ruling judge_changing(const char* path) const;
+  // What moves gets its new name, and so does what lies below.
+  [[nodiscard]] Ruling judge_moving(const char* from, const char* to, Making making) const;
 
  private:
   [[nodiscard]] const char* guarded_part(const char* path) const;
@@ -42,9 +57,11 @@ class GuardRules {
   const char* copy(const char* text);
   const char* git_directory_ = nullptr;
   const char* reference_ = nullptr;
+  [[nodiscard]] Ruling judge_name(const char* part, const GuardedName* row) const;
   static constexpr unsigned kMostTrees = 64;
   Tree trees_[kMostTrees] = {};
   unsigned count_ = 0;
+  Held held_ = Held::none;
   char text_[32 * 1024] = {};
   unsigned used_ = 0;
 };

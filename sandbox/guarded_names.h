@@ -14,11 +14,12 @@
 namespace oncelatch::sandbox {
 
 enum class Guard : std::uint8_t {
-  reported,  // told after the run
-  held,      // a person's or the policy's decision
-  refused,   // never made by the agent
+  reported,        // told after the run
+  held_if_strict,  // held under a strict profile, else reported: what every build writes
+  held,            // a person's or the policy's decision, where one can be had
+  refused,         // never made by the agent
 };
-inline constexpr const char* kGuardNames[] = {"reported", "held", "refused"};
+inline constexpr const char* kGuardNames[] = {"reported", "reported", "held", "refused"};
 
 struct GuardedName {
   const char* pattern;  // components; "*": any characters of one; "**": at least one component, whatever it is
@@ -32,6 +33,9 @@ struct GuardedName {
 [[nodiscard]] const GuardedName* guarded_name(const char* path);
 // The row that says most about what would lie below it, or null: "src/.vscode".
 [[nodiscard]] const GuardedName* guarded_name_below(const char* path);
+// Itself or what it lies in is a directory of installed packages (node_modules): all of it is code that the host's
+// interpreter runs, whatever its name.
+[[nodiscard]] bool is_installed(const char* path);
 // Whether git would follow or run it, at a path relative to a git directory: "hooks/pre-commit".
 [[nodiscard]] bool is_refused_in_git_directory(const char* path);
 // Of the component that begins here: ".git" in one of its spellings.

@@ -24,7 +24,7 @@ constexpr int kStopped = 2;       // WUNTRACED
 constexpr int kMostAtOnce = 128;  // children and signals between two looks at the lifeline
 
 constexpr int kFileTooLarge = 25;  // SIGXFSZ
-constexpr int kListenerDescriptor = 8;
+constexpr int kListenerDescriptor = 9;
 
 Broker broker;  // here, since most of it is a table that is empty
 
@@ -74,13 +74,13 @@ void move_descriptor(int from, int to) {
 }
 
 // Moves `descriptor` to the number `to` and the guard's listener to its own, and closes all others but the lifeline,
-// the limit pipe and the memory's event; the status pipe last, so that a failure is told. Returns a descriptor of the
-// signals.
+// the limit pipe, the memory's event and, with a listener, the guard's channel; the status pipe last, so that a failure
+// is told. Returns a descriptor of the signals.
 int keep_only(int descriptor, int to, std::uint64_t set, int listener = -1) {
   move_descriptor(descriptor, to);
   if (listener >= 0) move_descriptor(listener, kListenerDescriptor);
   must(sys::call(__NR_close_range, 0U, 2U, 0), Stage::first_process, "close_range");
-  const unsigned first = listener >= 0 ? kListenerDescriptor + 1 : kListenerDescriptor;
+  const unsigned first = listener >= 0 ? kListenerDescriptor + 1 : kGuardDescriptor;
   must(sys::call(__NR_close_range, first, ~0U, 0), Stage::first_process, "close_range");
   long signals = sys::call(__NR_signalfd4, -1, &set, sizeof set, O_CLOEXEC | O_NONBLOCK);
   must(signals, Stage::first_process, "signalfd4");
@@ -88,7 +88,7 @@ int keep_only(int descriptor, int to, std::uint64_t set, int listener = -1) {
   return static_cast<int>(signals);
 }
 static_assert(kPlanDescriptor == 3 && kStatusDescriptor == 4 && kLifelineDescriptor == 5 && kLimitDescriptor == 6 &&
-              kMemoryDescriptor == 7 && kListenerDescriptor == kFirstUnknown);
+              kMemoryDescriptor == 7 && kGuardDescriptor == 8 && kListenerDescriptor == kFirstUnknown);
 
 bool is_stop(int status) {
   return (status & 0xff) == 0x7f;
@@ -312,10 +312,12 @@ void be_first_process(Context& context, int program) {
   LimitWatch limits(*context.plan);
   const bool job_control = has(*context.plan, kPlanJobControl);
   const long last_moment = last_moment_of(*context.plan);
+  const bool has_channel = has(*context.plan, kPlanHeldAsked) || has(*context.plan, kPlanHeldRefused);
   const int listener = has(*context.plan, kPlanGuard) ? begin_brokering(context) : -1;
   forget_message(context);
   int signals = keep_only(context.outer_pidfd, kPlanDescriptor, kForwarded | signal_bit(kSigchld), listener);
   broker.move_to(listener < 0 ? -1 : kListenerDescriptor);
+  if (has_channel) broker.tell_to(kGuardDescriptor);
   Watch watch{{{signals, POLLIN, 0},
                {kLifelineDescriptor, 0, 0},
                {kPlanDescriptor, POLLIN, 0},

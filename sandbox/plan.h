@@ -64,6 +64,15 @@ struct Alias {
   std::string target;  // absolute
 };
 
+// What becomes of names that only a person or the policy should let be made or written: CI workflows, instructions for
+// agents, package scripts (Guard::held of sandbox/guarded_names.h). Under the guard only.
+enum class HeldNames {
+  report,  // allowed: looked for after the run
+  ask,     // each call waits for the launcher's answer (Confined::held)
+  refuse   // and told there
+};
+inline constexpr const char* kHeldNamesWords[] = {"report", "ask", "refuse"};
+
 struct Limits {
   std::uint64_t processes = 512;                     // kernel.pid_max of the pid namespace, RLIMIT_NPROC where it binds
   std::uint64_t file_size = std::uint64_t{8} << 30;  // bytes, RLIMIT_FSIZE
@@ -93,7 +102,9 @@ struct SandboxPlan {
   Network network = Network::none;
   std::vector<std::uint16_t> connect_ports;  // of Network::ports
   OwnBranch own_branch;
-  bool guard = true;          // where it can be had: the broker makes and writes in the host's directories
+  bool guard = true;  // where it can be had: the broker makes and writes in the host's directories
+  HeldNames held = HeldNames::report;
+  bool hold_builds = false;   // where they aren't only reported: what every build writes is held as well
   bool allow_ptrace = false;  // of its own children: debuggers, LeakSanitizer
   Limits limits;
   uid_t uid = 0;  // kernel user the confined processes run as

@@ -81,7 +81,10 @@ inline constexpr std::uint32_t kPlanAllowPtrace = 8;
 inline constexpr std::uint32_t kPlanLandlockTier = 16;  // no namespaces: Landlock and the filter on the host's own root
 inline constexpr std::uint32_t kPlanJobControl = 32;    // it can be stopped at its terminal or by SIGTSTP
 inline constexpr std::uint32_t kPlanGuard = 64;         // the program makes nothing in guarded trees by itself
-inline constexpr std::uint32_t kPlanKnownFlags = 127;
+inline constexpr std::uint32_t kPlanHeldAsked = 128;    // about held names, over the guard's channel
+inline constexpr std::uint32_t kPlanHeldRefused = 256;  // they are refused, and told of there
+inline constexpr std::uint32_t kPlanHoldBuilds = 512;   // what builds write is held as well
+inline constexpr std::uint32_t kPlanKnownFlags = 1023;
 
 struct Beginning {
   std::uint32_t magic = 0;

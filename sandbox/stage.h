@@ -16,7 +16,8 @@ inline constexpr int kStatusDescriptor = 4;    // pipe, write end
 inline constexpr int kLifelineDescriptor = 5;  // pipe, read end; hang-up ends everything
 inline constexpr int kLimitDescriptor = 6;     // pipe, write end: the first process inside tells how it ended
 inline constexpr int kMemoryDescriptor = 7;    // eventfd: readable once the control group ran out of memory
-inline constexpr int kFirstUnknown = 8;        // from here on none
+inline constexpr int kGuardDescriptor = 8;     // SOCK_SEQPACKET: held names (sandbox/held_wire.h), where they are held
+inline constexpr int kFirstUnknown = 9;        // from here on none
 
 // Over the plan's socket: a Beginning (sandbox/plan_wire.h), then messages of this byte with descriptors: the sealed
 // memfd of the plan, the verified file, the plan's sources (trees or O_PATH descriptors) in their order; and once what

@@ -8,6 +8,7 @@
 // refused.
 #include <fcntl.h>
 #include <grp.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@
 
 #include "sandbox/enter.h"
 #include "sandbox/guarantees.h"
+#include "sandbox/held_wire.h"
 #include "sandbox/identity.h"
 #include "verify/verify_file.h"
 
@@ -40,6 +42,7 @@ struct Options {
   std::vector<std::string> accepted_losses;
   int landlock_abi = -1;          // lowered to this
   int close_lifeline_after = -1;  // milliseconds
+  std::string answers;            // a FIFO with "allow TICKET" and "refuse TICKET"; what is asked goes to stderr
   std::string program;
   int first_argument = 0;
 };
@@ -82,9 +85,14 @@ bool take_flag(Options& options, const std::string& name) {
   if (name == "--no-groups") options.plan.limits.control_groups = false;
   if (name == "--no-groups") return true;
   if (name == "--ptrace") return options.plan.allow_ptrace = true;
+  if (name == "--hold-builds") return options.plan.hold_builds = true;
   if (name == "--no-guard") options.plan.guard = false;
   if (name == "--no-guard") return true;
   return false;
+}
+
+HeldNames parse_held(const std::string& word) {
+  return word == "ask" ? HeldNames::ask : word == "refuse" ? HeldNames::refuse : HeldNames::report;
 }
 
 void take_value(Options& options, const std::string& name, const char* value) {
@@ -112,6 +120,8 @@ void take_value(Options& options, const std::string& name, const char* value) {
   if (name == "--inside") plan.program_inside = value;
   if (name == "--accept-loss") options.accepted_losses.emplace_back(value);
   if (name == "--landlock-abi") options.landlock_abi = std::atoi(value);
+  if (name == "--held") plan.held = parse_held(value);
+  if (name == "--answers") options.answers = value;
   if (name == "--program") options.program = value;
   if (name == "--close-lifeline") options.close_lifeline_after = std::atoi(value);
 }
@@ -159,6 +169,58 @@ void take_identity(SandboxPlan& plan, bool workspace_only) {
   if (!identity.loss.empty()) std::fprintf(stderr, "loss %s\n", identity.loss.c_str());
 }
 
+// Says what it is asked and passes the answers on, until the program has ended.
+class HeldAnswers {
+ public:
+  HeldAnswers(int channel, const std::string& fifo)
+      : channel_(channel), fifo_(::open(fifo.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC)) {}
+
+  void serve(const Process& process) {
+    for (;;) {
+      pollfd entries[] = {{process.pidfd(), POLLIN, 0}, {channel_, POLLIN, 0}, {fifo_.get(), POLLIN, 0}};
+      ::poll(entries, 3, -1);
+      while (tell_one()) {
+      }
+      if (entries[2].revents != 0) pass_on();
+      if (entries[0].revents != 0) return;
+      if ((entries[1].revents & POLLHUP) != 0) channel_ = -1;
+    }
+  }
+
+ private:
+  bool tell_one() {
+    char bytes[kMostHeldBytes + 1];
+    const ssize_t got = ::read(channel_, bytes, sizeof bytes);
+    if (got <= 0) return false;
+    HeldMessage message;
+    const bool good = read_held_message(bytes, static_cast<std::size_t>(got), message);
+    constexpr const char* kKinds[] = {"ask", "done", "withdrawn", "refused"};
+    if (!good) std::fprintf(stderr, "malformed\n");
+    if (good)
+      std::fprintf(stderr, "%s %u %s %s %d\n", kKinds[static_cast<unsigned>(message.kind)], message.ticket,
+                   kHeldUseNames[static_cast<unsigned>(message.use)], message.path, message.error);
+    std::fflush(stderr);
+    return true;
+  }
+
+  void pass_on() {
+    char bytes[4096];
+    const ssize_t got = ::read(fifo_.get(), bytes, sizeof bytes);
+    if (got > 0) words_.append(bytes, static_cast<std::size_t>(got));
+    for (std::size_t end = 0; (end = words_.find('\n')) != std::string::npos; words_.erase(0, end + 1)) {
+      const bool allow = words_.starts_with("allow");
+      HeldAnswer answer;
+      answer.ticket = static_cast<std::uint32_t>(std::strtoul(words_.c_str() + words_.find(' '), nullptr, 10));
+      answer.verdict = allow ? HeldVerdict::allowed : HeldVerdict::refused;
+      (void)!::write(channel_, &answer, sizeof answer);
+    }
+  }
+
+  int channel_;
+  Fd fifo_;
+  std::string words_;
+};
+
 int supervise(Confined confined, const Options& options) {
   for (const SelfTestResult& result : confined.self_test)
     if (options.show_self_test)
@@ -172,6 +234,7 @@ int supervise(Confined confined, const Options& options) {
     ::usleep(static_cast<useconds_t>(options.close_lifeline_after) * 1000);
     confined.lifeline.reset();
   }
+  if (confined.held) HeldAnswers(confined.held.get(), options.answers).serve(confined.process);
   Result<ExitStatus> status = confined.process.wait(std::chrono::seconds(100));
   if (!status) return refuse(status.error());
   if (Ending ending = ending_of(confined, *status); is_limit(ending))
