@@ -29,6 +29,7 @@ set(ONCELATCH_LIGHT_SOURCES
   launcher/exec/program.cc
   launcher/exec/repository.cc
   launcher/exec/pump.cc
+  launcher/exec/refused_names.cc
   launcher/exec/report.cc
   launcher/exec/requirements.cc
   launcher/exec/runtime.cc

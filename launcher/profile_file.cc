@@ -46,7 +46,7 @@ class Reader {
     std::string_view name;
     std::string_view key;  // of --limit
   };
-  static const Key kKeys[17];
+  static const Key kKeys[18];
   static constexpr Limit kLimits[] = {
       {"memory", "memory"}, {"processes", "processes"}, {"files", "files"}, {"file_size", "file-size"}, {"tmp", "tmp"}};
 
@@ -213,7 +213,7 @@ class Reader {
   const YamlNode* network_ = nullptr;
 };
 
-const Reader::Key Reader::kKeys[17] = {
+const Reader::Key Reader::kKeys[18] = {
     {"version", &Reader::read_version, ""},
     {"extends", &Reader::read_base, ""},
     {"network", &Reader::read_network, "--net"},
@@ -228,6 +228,7 @@ const Reader::Key Reader::kKeys[17] = {
     {"git", &Reader::read_text, "--git"},
     {"limits", &Reader::read_limits, "--limit"},
     {"time", &Reader::read_text, "--time"},
+    {"held", &Reader::read_text, "--held"},
     {"fail_on", &Reader::read_list, "--fail-on"},
     {"accept_loss", &Reader::read_losses, "--accept-loss"},
     {"require", &Reader::read_requirements, "--require"},

@@ -249,7 +249,13 @@ class ViewAnswers::Judge {
     const unsigned flags = step_.entry != nullptr ? step_.entry->flags : 0U;
     if (!writable_ || (flags & kGuarded) == 0 || answer_.real.size() <= answer_.holder.size()) return;
     const GuardedName* row = guarded_name(answer_.real.c_str() + answer_.holder.size() + 1);
-    if (row != nullptr && row->guard == Guard::refused) answer_.guarded = row;
+    if (row == nullptr) return;
+    const SandboxPlan& plan = *view_.plan_;
+    const bool held = row->guard == Guard::held ||
+                      (row->guard == Guard::held_if_strict && plan.hold_builds && plan.held != HeldNames::report);
+    if (held && !is_installed(answer_.real.c_str() + answer_.holder.size() + 1)) answer_.held = row;
+    const bool refused = answer_.held != nullptr && plan.held == HeldNames::refuse;
+    if (row->guard == Guard::refused || refused) answer_.guarded = row;
   }
 
   // The directories above, inside the same mount, must let it through.

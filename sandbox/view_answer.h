@@ -59,6 +59,7 @@ struct PathAnswer {
   bool by_mode = false;                  // something that the sandbox allows is refused by the file's mode or owner
   bool by_host_mount = false;            // or by how the host mounted it
   const GuardedName* guarded = nullptr;  // the workspace guard's row that refuses this name
+  const GuardedName* held = nullptr;     // or holds it, as the plan says; with HeldNames::refuse both
 };
 
 class ViewAnswers {

@@ -17,6 +17,7 @@
 #include "launcher/errors.h"
 #include "launcher/exec/explain.h"
 #include "launcher/exec/plan.h"
+#include "launcher/exec/refused_names.h"
 #include "launcher/exec/report.h"
 #include "launcher/exec/requirements.h"
 #include "launcher/exec/streams.h"
@@ -87,10 +88,12 @@ class Session {
       std::vector<pollfd> entries = {{signals_.get(), POLLIN, 0}};
       if (!status) entries.push_back({confined_.process.pidfd(), POLLIN, 0});
       if (!status && confined_.told == sandbox::Ending::unknown) entries.push_back({confined_.limit.get(), POLLIN, 0});
+      if (confined_.held) entries.push_back({confined_.held.get(), POLLIN, 0});
       streams_->add_entries(entries);
       ::poll(entries.data(), entries.size(), timeout(status.has_value()));
       const bool asked_to_end = pass_signals();
       streams_->move();
+      refused_names_.take(confined_.held);
       check_deadline();
       if (!status) follow_stops();
       if (!status) {
@@ -104,6 +107,8 @@ class Session {
       if (left == Left::none || asked_to_end || timed_out_) break;
       if (left == Left::for_terminal && Clock::now() - ended > kDrain) break;
     }
+    constexpr int kLastLooks = 64;  // nobody writes there any more
+    for (int i = 0; i < kLastLooks && confined_.held; ++i) refused_names_.take(confined_.held);
     // What is still to be said finds the terminal as it was, and may wait for one that nobody reads; we can be ended
     // there.
     output_error_ = streams_->output_error();
@@ -113,6 +118,7 @@ class Session {
     return *status;
   }
 
+  [[nodiscard]] const RefusedNames& refused_names() const { return refused_names_; }
   [[nodiscard]] bool timed_out() const { return timed_out_; }
   [[nodiscard]] int output_error() const { return output_error_; }
   [[nodiscard]] sandbox::Confined& confined() { return confined_; }
@@ -169,6 +175,7 @@ class Session {
   std::optional<ExecStreams> streams_;
   Fd signals_;
   std::optional<Clock::time_point> deadline_;
+  RefusedNames refused_names_;
   bool timed_out_ = false;
   bool asked_to_stop_ = false;
   bool stopped_ = false;  // the command is, as far as is known
@@ -216,6 +223,9 @@ class ExecCommand {
     Session session(std::move(confined), std::move(*streams_), std::move(signals_), plan_->seconds);
     ExitStatus status = TRY(session.wait());
     judge(status, session);
+    refused_names_ = session.refused_names();
+    report_.refused_names = &refused_names_;
+    refused_names_.tell_all(plan_->sandbox.workspace);
     look_after();
     return {};
   }
@@ -383,6 +393,7 @@ class ExecCommand {
   std::vector<sandbox::SelfTestResult> self_test_;
   std::optional<AfterRun> after_run_;
   AfterRunReport seen_;
+  RefusedNames refused_names_;
   ReportFile report_file_;
   ReportFile sarif_file_;
   ExecReport report_;

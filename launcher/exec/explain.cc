@@ -56,6 +56,7 @@ class Explanation {
     add_writable();
     add_readable();
     add_refused();
+    add_held();
     add_network();
     add_variables();
     add_limits();
@@ -107,6 +108,17 @@ class Explanation {
     page_.row("/dev", on_host() ? "this machine's null, zero, full, random, urandom, tty"
                                 : "built in: null, zero, full, random, urandom, tty, terminals of its own");
     add_binds(Access::read_only);
+  }
+
+  void add_held() {
+    if (!guards()) return;
+    page_.title("names that act outside later, held by the workspace guard");
+    const std::string by = options_.held ? ", --held" : ", by the profile";
+    const bool refused = inside_.held == sandbox::HeldNames::refuse;
+    page_.row(refused ? "refused" : "allowed",
+              std::string(refused ? "and told at the end" : "told after the run with --report or --fail-on") + by);
+    page_.row("", "CI workflows, package scripts, instructions for agents");
+    if (refused && inside_.hold_builds) page_.row("", "what builds write as well: Makefile, CMakeLists.txt, build.rs");
   }
 
   void add_covers(Cover::Kind kind) {

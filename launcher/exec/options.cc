@@ -155,6 +155,13 @@ Complaint take_time(ExecOptions& options, const std::string& value) {
   return {};
 }
 
+Complaint take_held(ExecOptions& options, const std::string& value) {
+  if (value == "ask") return "nobody can be asked here: only oncelatch run asks; write report or refuse";
+  if (value != "report" && value != "refuse") return "write report or refuse";
+  options.held = value == "report" ? sandbox::HeldNames::report : sandbox::HeldNames::refuse;
+  return {};
+}
+
 Complaint take_effect_kind(ExecOptions& options, const std::string& value) {
   if (!is_effect_kind(value)) return "write any, refused, held, reported, or a kind: " + effect_kinds();
   options.fail_on.push_back(value);
@@ -219,6 +226,7 @@ constexpr OptionRow kOptions[] = {
     {"--report", "F", "write a JSON report to this file", assign<&ExecOptions::report>},
     {"--sarif", "F", "write what changed that runs outside later to this file, as SARIF 2.1.0",
      assign<&ExecOptions::sarif>},
+    {"--held", "MODE", "names that act outside later (workflows, package scripts): report, or refuse them", take_held},
     {"--fail-on", "KIND", "exit code 123 where something changed that runs outside later: any, refused, git, ci, …",
      take_effect_kind},
     {"--accept-loss", "NAME", "go on although this machine can't give that guarantee",

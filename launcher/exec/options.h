@@ -46,7 +46,8 @@ struct ExecOptions {
   std::optional<std::uint64_t> seconds;  // unset or 0: no limit
   std::string report;
   std::string sarif;
-  std::vector<std::string> fail_on;  // kinds of effects on the host that give exit code 123
+  std::optional<sandbox::HeldNames> held;  // unset: the profile's
+  std::vector<std::string> fail_on;        // kinds of effects on the host that give exit code 123
   std::vector<std::string> accepted_losses;
   std::vector<std::pair<std::string, unsigned>> required;  // guarantee and the least number of layers that hold it
   bool explain = false;

@@ -315,6 +315,8 @@ class PlanMaker {
     sandbox_.network = options_.network.value_or(sandbox::Network::none);
     sandbox_.connect_ports = options_.ports;
     sandbox_.allow_ptrace = options_.allow_ptrace;
+    sandbox_.held = options_.held.value_or(plan_.profile.held);
+    sandbox_.hold_builds = plan_.profile.hold_builds;
   }
 
   Status choose_limits() {

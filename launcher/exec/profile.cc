@@ -11,7 +11,8 @@ constexpr ExecProfile kProfiles[] = {
      false, false, 75},
     {"ci", "a runner: no toolchains of the home, one hour, lines that the runner would obey are neutralised",
      Toolchains::none, 3600, true, true, 75},
-    {"strict", "nothing of the home, ten minutes, half of the memory", Toolchains::none, 600, true, true, 50},
+    {"strict", "nothing of the home, ten minutes, half of the memory, no names that act outside later",
+     Toolchains::none, 600, true, true, 50, sandbox::HeldNames::refuse, true},
 };
 
 }  // namespace

@@ -23,6 +23,8 @@ struct ExecProfile {
   bool runner_commands = false;       // true: lines that a CI runner would obey are shown, not obeyed
   bool control_groups = false;        // true: also where the command names no memory limit
   std::uint64_t memory_percent = 75;  // of the machine's memory
+  sandbox::HeldNames held = sandbox::HeldNames::report;
+  bool hold_builds = false;  // where they aren't only reported: names that every build writes as well
 };
 
 // That part of this machine's memory, in bytes; 0 where the machine doesn't say.

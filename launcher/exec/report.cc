@@ -66,7 +66,8 @@ std::string plan_sha256(const ExecPlan& plan) {
   json.close(']').key("covers").open('[');
   for (const sandbox::Cover& cover : plan.sandbox.covers)
     json.text(cover.path).number(static_cast<std::int64_t>(cover.kind));
-  json.close(']').close('}');
+  json.close(']').key("held").number(static_cast<std::int64_t>(plan.sandbox.held));
+  json.key("hold_builds").boolean(plan.sandbox.hold_builds).close('}');
   const std::string text = json.take();
   unsigned char digest[crypto_hash_sha256_BYTES];
   crypto_hash_sha256(digest, reinterpret_cast<const unsigned char*>(text.data()), text.size());
@@ -102,6 +103,21 @@ void put_self_test(JsonText& json, const std::vector<sandbox::SelfTestResult>& r
   json.close(']');
 }
 
+// Here nobody is asked.
+void put_held(JsonText& json, const ExecReport& report) {
+  const sandbox::SandboxPlan& plan = report.plan->sandbox;
+  json.key("held_names").open('{').key("mode").text(sandbox::kHeldNamesWords[static_cast<unsigned>(plan.held)]);
+  if (report.refused_names != nullptr && plan.held == sandbox::HeldNames::refuse) {
+    json.key("asked").number(0).key("allowed").number(0);
+    json.key("refused").number(static_cast<std::int64_t>(report.refused_names->count()));
+    json.key("names").open('[');
+    for (const RefusedNames::Name& one : report.refused_names->names())
+      json.open('{').key("path").text(one.path).key("use").text(one.use).close('}');
+    json.close(']');
+  }
+  json.close('}');
+}
+
 // Paths are the workspace's own bytes; JsonText escapes what isn't UTF-8.
 void put_after_run(JsonText& json, const AfterRunReport& seen) {
   json.key("host_effects_complete").boolean(seen.complete);
@@ -133,6 +149,7 @@ std::string exec_report_text(const ExecReport& report) {
   }
   if (report.facts != nullptr && report.plan != nullptr) put_facts(json, *report.facts, report.plan->sandbox);
   if (report.self_test != nullptr) put_self_test(json, *report.self_test);
+  if (report.plan != nullptr) put_held(json, report);
   if (report.after_run != nullptr) put_after_run(json, *report.after_run);
   json.close('}');
   return json.take() + "\n";

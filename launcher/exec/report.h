@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "launcher/after_run.h"
 #include "launcher/exec/plan.h"
+#include "launcher/exec/refused_names.h"
 #include "sandbox/enter.h"
 #include "sandbox/host_facts.h"
 
@@ -27,7 +28,8 @@ struct ExecReport {
   std::string reason;              // "exited", "signal", "time limit", "memory", …
   bool refused_processes = false;  // it ended by itself where it could make no more
   std::string error;
-  const AfterRunReport* after_run = nullptr;  // nullptr: nobody looked
+  const RefusedNames* refused_names = nullptr;  // nullptr: it didn't run
+  const AfterRunReport* after_run = nullptr;    // nullptr: nobody looked
 };
 
 [[nodiscard]] std::string exec_report_text(const ExecReport& report);

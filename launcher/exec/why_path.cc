@@ -145,6 +145,11 @@ void add_change(WhyAnswer& why, const PathAnswer& answer, const std::string& pat
     why.permits.emplace_back("all of " + shown(answer.holder) + ", as what it lies in is shown");
     return;
   }
+  if (writable && answer.held != nullptr && answer.guarded != nullptr) {
+    why.change.emplace_back("--held report");
+    why.permits.emplace_back("every name of its kind, told after the run: what is written there acts outside later");
+    return;
+  }
   if (answer.place == Place::protection || (writable && answer.guarded != nullptr))
     return no_option(why, "what stands there acts outside; change it outside");
   if (!there.exists) {
@@ -217,7 +222,10 @@ bool is_refused(const WhyAnswer& why) {
 }
 
 void explain_modes(WhyAnswer& why, const PathAnswer& answer) {
-  if (answer.guarded != nullptr)
+  if (answer.held != nullptr)
+    why.rules.push_back("and the workspace guard holds this name: " + std::string(answer.held->reason) +
+                        (answer.guarded != nullptr ? "; it is refused here" : "; it is told after the run"));
+  else if (answer.guarded != nullptr)
     why.rules.push_back("and the workspace guard keeps this name: " + std::string(answer.guarded->reason));
   if (answer.by_mode && answer.exists)
     why.rules.push_back("and its own mode " + octal(answer.mode) + " of user " + std::to_string(answer.owner) +

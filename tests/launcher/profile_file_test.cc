@@ -26,14 +26,14 @@ TEST(ProfileFile, KeysBecomeOptions) {
   Result<ProfileFile> profile = parse(
       "version: 1\nextends: ci\nnetwork: ports\nports: [443, 80]\nread: [~/reference, /opt]\nwrite: [/srv/cache]\n"
       "deny: [/opt/key]\nenv: {A: b=c, EMPTY: ''}\npass_env: [CI_*]\ntoolchains: [rust, go]\nallow: [ptrace]\n"
-      "limits: {memory: 2G, file_size: 1M}\ntime: 60\naccept_loss: [explain]\nrequire: {network: 2}\n");
+      "limits: {memory: 2G, file_size: 1M}\ntime: 60\nheld: refuse\naccept_loss: [explain]\nrequire: {network: 2}\n");
   ASSERT_TRUE(profile) << profile.error().message();
   EXPECT_EQ(profile->base, "ci");
-  EXPECT_THAT(profile->options,
-              ElementsAre("--net", "ports:443,80", "--read", "/home/u/reference", "--read", "/opt", "--write",
-                          "/srv/cache", "--deny", "/opt/key", "--env", "A=b=c", "--env", "EMPTY=", "--pass-env", "CI_*",
-                          "--toolchains", "rust,go", "--allow", "ptrace", "--limit", "memory=2G", "--limit",
-                          "file-size=1M", "--time", "60", "--accept-loss", "explain", "--require", "network:2"));
+  EXPECT_THAT(profile->options, ElementsAre("--net", "ports:443,80", "--read", "/home/u/reference", "--read", "/opt",
+                                            "--write", "/srv/cache", "--deny", "/opt/key", "--env", "A=b=c", "--env",
+                                            "EMPTY=", "--pass-env", "CI_*", "--toolchains", "rust,go", "--allow",
+                                            "ptrace", "--limit", "memory=2G", "--limit", "file-size=1M", "--time", "60",
+                                            "--held", "refuse", "--accept-loss", "explain", "--require", "network:2"));
 }
 
 TEST(ProfileFile, NothingIsNeeded) {
@@ -81,6 +81,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Mistake{"pass_env: ['*']\n", "p.yaml:1:12", "start of names"},
                       Mistake{"allow: [everything]\n", "p.yaml:1:9", "ptrace or loopback"},
                       Mistake{"limits: {memory: lots}\n", "p.yaml:1:18", "memory=NUMBER"},
+                      Mistake{"held: ask\n", "p.yaml:1:7", "only oncelatch run asks"},
+                      Mistake{"held: [refuse]\n", "p.yaml:1:7", "must be text"},
                       Mistake{"time: soon\n", "p.yaml:1:7", "whole seconds"},
                       Mistake{"require: {network: 0}\n", "p.yaml:1:20", "layers"},
                       Mistake{"require:\n  netwrk: 1\n", "p.yaml:2:3", "did you mean network"},

@@ -64,6 +64,18 @@ TEST_P(Why, WhatGitWouldRun) {
   ask({".git/config"}, 0);
 }
 
+TEST_P(Why, WhatTheGuardHolds) {
+  scratch.write("repository/package.json", "{}", 0644);
+  EXPECT_THAT(ask({"--profile", "strict", "write:package.json"}, 1).out,
+              AllOf(HasSubstr("the workspace guard holds this name"), HasSubstr("it is refused here"),
+                    HasSubstr("--held report"), HasSubstr("Permission denied")));
+  EXPECT_THAT(ask({"--profile", "strict", "create:Makefile"}, 1).out, HasSubstr("--held report"));
+  ask({"--profile", "strict", "--held", "report", "write:package.json"}, 0);
+  EXPECT_THAT(ask({"write:package.json"}, 0).out, HasSubstr("told after the run"));
+  ask({"--profile", "strict", "create:node_modules.json"}, 0);
+  ask({"--held", "refuse", "create:Makefile"}, 0);
+}
+
 TEST_P(Why, TheOptionItNamesChangesIt) {
   scratch.write("other/data", "x", 0644);
   const std::string data = scratch.path("other/data");
