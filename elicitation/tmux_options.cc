@@ -17,26 +17,46 @@ struct Option {
   const char* value;
 };
 
-constexpr std::array<Option, 38> options{{
-    {"-s", "set-clipboard", "off"},      {"-s", "extended-keys", "on"},
-    {"-s", "escape-time", "0"},          {"-s", "focus-events", "on"},
-    {"-s", "command-alias", ""},         {"-s", "message-limit", "50"},
-    {"-s", "history-file", ""},          {"-s", "editor", "/bin/false"},
-    {"-s", "buffer-limit", "1"},         {"-g", "default-shell", "/bin/false"},
-    {"-g", "default-command", ""},       {"-g", "prefix", "C-]"},
-    {"-g", "prefix2", "None"},           {"-g", "mouse", "off"},
-    {"-g", "set-titles", "off"},         {"-g", "update-environment", ""},
-    {"-g", "history-limit", "50000"},    {"-g", "detach-on-destroy", "on"},
-    {"-g", "destroy-unattached", "off"}, {"-g", "lock-after-time", "0"},
-    {"-g", "lock-command", ""},          {"-g", "visual-bell", "off"},
-    {"-g", "display-time", "750"},       {"-g", "status", "on"},
-    {"-g", "status-interval", "0"},      {"-g", "status-right", ""},
-    {"-gw", "window-status-format", ""}, {"-gw", "window-status-current-format", ""},
-    {"-g", "status-left-length", "200"}, {"-gw", "allow-passthrough", "off"},
-    {"-gw", "allow-rename", "off"},      {"-gw", "automatic-rename", "off"},
-    {"-gw", "alternate-screen", "on"},   {"-gw", "remain-on-exit", "off"},
-    {"-gw", "window-size", "latest"},    {"-gw", "monitor-activity", "off"},
-    {"-gw", "monitor-bell", "on"},       {"-gw", "pane-border-status", "off"},
+constexpr std::array<Option, 39> options{{
+    {"-s", "set-clipboard", "off"},
+    {"-s", "extended-keys", "on"},
+    {"-s", "escape-time", "0"},
+    {"-s", "focus-events", "on"},
+    {"-s", "command-alias", ""},
+    {"-s", "message-limit", "50"},
+    {"-s", "history-file", ""},
+    {"-s", "editor", "/bin/false"},
+    {"-s", "buffer-limit", "1"},
+    {"-g", "default-shell", "/bin/false"},
+    {"-g", "default-command", ""},
+    {"-g", "prefix", "C-]"},
+    {"-g", "prefix2", "None"},
+    {"-g", "mouse", "off"},
+    {"-g", "set-titles", "off"},
+    {"-g", "update-environment", ""},
+    {"-g", "history-limit", "50000"},
+    {"-g", "detach-on-destroy", "on"},
+    {"-g", "destroy-unattached", "off"},
+    {"-g", "lock-after-time", "0"},
+    {"-g", "lock-command", ""},
+    {"-g", "visual-bell", "off"},
+    {"-g", "display-time", "750"},
+    {"-g", "status", "on"},
+    {"-g", "status-interval", "0"},
+    {"-g", "status-right", ""},
+    {"-gw", "window-status-format", ""},
+    {"-gw", "window-status-current-format", ""},
+    {"-g", "status-left-length", "200"},
+    {"-g", "status-right-length", "100"},
+    {"-gw", "allow-passthrough", "off"},
+    {"-gw", "allow-rename", "off"},
+    {"-gw", "automatic-rename", "off"},
+    {"-gw", "alternate-screen", "on"},
+    {"-gw", "remain-on-exit", "off"},
+    {"-gw", "window-size", "latest"},
+    {"-gw", "monitor-activity", "off"},
+    {"-gw", "monitor-bell", "on"},
+    {"-gw", "pane-border-status", "off"},
 }};
 
 // The newest terminal description this machine has; with none of them programs fall back to what they know.
@@ -48,16 +68,6 @@ const char* terminal_name() {
     }
   }
   return "screen";
-}
-
-// Formats and strftime(3) are expanded in the status line.
-std::string escaped_status(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    if (c == '#' || c == '%') result += c;
-    result += c;
-  }
-  return result;
 }
 
 class ArgumentList {
@@ -82,6 +92,15 @@ std::vector<std::string> new_session(const TmuxSetup& setup) {
 }
 
 }  // namespace
+
+std::string escaped_status(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '#' || c == '%') result += c;
+    result += c;
+  }
+  return result;
+}
 
 std::vector<std::string> first_commands(const TmuxSetup& setup) {
   ArgumentList list;

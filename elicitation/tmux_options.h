@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "elicitation/tmux_server.h"
@@ -13,5 +14,8 @@ namespace oncelatch::elicitation {
 
 // tmux's own argument list, ";" between commands: options and key tables, then the session "main" with its one pane.
 [[nodiscard]] std::vector<std::string> first_commands(const TmuxSetup& setup);
+
+// Text for the status line as it is: formats and strftime(3) are expanded there.
+[[nodiscard]] std::string escaped_status(std::string_view text);
 
 }  // namespace oncelatch::elicitation

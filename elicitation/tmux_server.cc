@@ -144,6 +144,11 @@ const Process& TmuxServer::process() const {
   return state_->server;
 }
 
+Status TmuxServer::show_notice(const std::string& text) {
+  (void)TRY(state_->control->ask("set-option -g status-right " + tmux_quoted(escaped_status(text))));
+  return {};
+}
+
 Status TmuxServer::resize(int columns, int rows) {
   const std::vector<TmuxReply> replies =
       TRY(state_->control->ask("resize-window -t main: -x " + std::to_string(columns) + " -y " + std::to_string(rows) +

@@ -57,6 +57,8 @@ class TmuxServer {
   bool handle_ready();
   [[nodiscard]] bool alive() const;
   [[nodiscard]] const Process& process() const;
+  // At the right of the status line, display-safe; empty: nothing.
+  Status show_notice(const std::string& text);
   // Fixes the window's size (nobody attached).
   Status resize(int columns, int rows);
 

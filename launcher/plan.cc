@@ -55,6 +55,7 @@ LaunchPlan make_plan(const LaunchConfig& config, const std::string& session_path
   inside.limits.memory = config.memory;
   inside.network = config.network;
   inside.connect_ports = config.ports;
+  inside.held = sandbox::HeldNames::ask;
   if (config.on_host) {
     inside.least_tier = sandbox::Tier::landlock;
     inside.binds.push_back({session_path + "/tmp", "/tmp", sandbox::Access::read_write, false, true});

@@ -35,7 +35,19 @@ void Prompts::tell(const std::string& kind, Json body) {
 void Prompts::decided(const policy::PromptId& prompt, const policy::PermissionRequest& request,
                       const policy::Decision& decision, policy::Decider decider, bool waiting,
                       const std::string& only_terminal) {
+  take(setup_.agent, prompt, request, decision, decider, waiting, only_terminal);
+}
+
+void Prompts::held(const policy::PromptId& prompt, const policy::PermissionRequest& request,
+                   const policy::Decision& decision, policy::Decider decider, bool waiting) {
+  take("workspace guard", prompt, request, decision, decider, waiting, "");
+}
+
+void Prompts::take(const std::string& origin, const policy::PromptId& prompt, const policy::PermissionRequest& request,
+                   const policy::Decision& decision, policy::Decider decider, bool waiting,
+                   const std::string& only_terminal) {
   Json body = {{"id", public_id(prompt)},
+               {"origin", origin},
                {"capability", policy::capability_name(request.capability)},
                {"title", request.title.display(400)},
                {"subject", request.subject.display(400)},
@@ -55,7 +67,7 @@ void Prompts::decided(const policy::PromptId& prompt, const policy::PermissionRe
   if (open_.size() < kMostOpen) open_[prompt.local_id] = body;
   if (waiting) {
     approvals::Card card = approvals::make_card(prompt, request, decision, *setup_.redactor, *setup_.clock);
-    card.agent = setup_.agent;
+    card.agent = origin;
     card.working_directory = setup_.working_directory;
     setup_.broker->offer(std::move(card));
   }

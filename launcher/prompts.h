@@ -42,6 +42,10 @@ class Prompts final : public elicitation::MirrorListener {
   void ended(const policy::PromptId& prompt, policy::Outcome outcome, const std::string& detail) override;
   void stopped(const std::string& reason) override;
 
+  // The same of a question of the workspace guard (launcher/held_prompts.h).
+  void held(const policy::PromptId& prompt, const policy::PermissionRequest& request, const policy::Decision& decision,
+            policy::Decider decider, bool waiting);
+
   // A person's verdict was taken for delivery.
   void answered(const std::string& local_id, policy::Verdict verdict);
 
@@ -57,6 +61,9 @@ class Prompts final : public elicitation::MirrorListener {
  private:
   [[nodiscard]] std::string public_id(const policy::PromptId& prompt) const;
   void tell(const std::string& kind, Json body);
+  // `origin`: who asks, as a card says.
+  void take(const std::string& origin, const policy::PromptId& prompt, const policy::PermissionRequest& request,
+            const policy::Decision& decision, policy::Decider decider, bool waiting, const std::string& only_terminal);
 
   PromptsSetup setup_;
   std::map<std::string, Json> open_;  // by local id

@@ -21,6 +21,7 @@
 #include "launcher/errors.h"
 #include "launcher/exit_codes.h"
 #include "launcher/front_ends.h"
+#include "launcher/held_prompts.h"
 #include "launcher/home.h"
 #include "launcher/plan.h"
 #include "launcher/prompts.h"
@@ -136,11 +137,13 @@ class Supervisor {
     mirror.listener = &*prompts_;
     mirror.clock = &clock_;
     mirror.unattended = setup_.config.options.unattended;
-    mirror.decide = [this](const policy::PermissionRequest& request) {
-      return policy::decide(setup_.config.rules, request, {setup_.config.workspace, setup_.config.workspace});
-    };
+    mirror.decide = [this](const policy::PermissionRequest& request) { return decide(request); };
     mirror_.emplace(TRY(elicitation::Mirror::start(std::move(mirror))));
     return {};
+  }
+
+  [[nodiscard]] policy::Decision decide(const policy::PermissionRequest& request) const {
+    return policy::decide(setup_.config.rules, request, {setup_.config.workspace, setup_.config.workspace});
   }
 
   Status enter_sandbox() {
@@ -149,6 +152,14 @@ class Supervisor {
         sandbox::enter(plan.sandbox, setup_.artifact, setup_.facts, {.terminal = terminal_->slave()});
     if (!entered) return explain_refusal(entered.error(), plan.sandbox);
     confined_.emplace(std::move(*entered));
+    held_.emplace(
+        HeldPromptsSetup{.workspace = setup_.config.workspace,
+                         .unattended = setup_.config.options.unattended,
+                         .decisions = &*decisions_,
+                         .prompts = &*prompts_,
+                         .clock = &clock_,
+                         .decide = [this](const policy::PermissionRequest& request) { return decide(request); }},
+        std::move(confined_->held));
     TRY(log_->append("self_test", self_test_body(confined_->self_test)));
     events_.emit("session_started", {{"session", setup_.session.id()}, {"workspace", setup_.config.workspace}});
     return {};
@@ -186,7 +197,9 @@ class Supervisor {
     changed = tmux_->handle_ready() || changed;
     if (changed) mirror_->screen_changed();
     mirror_->handle_ready();
+    held_->handle_ready();
     for (const approvals::Answer& answer : broker_->handle_ready()) take_answer(answer);
+    show_waiting();
     if (relay_->closed() || terminal_->pane_closed() || !tmux_->alive()) {
       end("the session's terminal ended", kExitLauncher);
     }
@@ -197,8 +210,8 @@ class Supervisor {
   std::vector<pollfd> poll_set() const {
     std::vector<pollfd> all{
         {signals_.get(), POLLIN, 0}, {confined_->process.pidfd(), POLLIN, 0}, {relay_->fd(), POLLIN, 0}};
-    for (const auto& part :
-         {fronts_->poll_fds(), terminal_->poll_fds(), tmux_->poll_fds(), mirror_->poll_fds(), broker_->poll_fds()}) {
+    for (const auto& part : {fronts_->poll_fds(), terminal_->poll_fds(), tmux_->poll_fds(), mirror_->poll_fds(),
+                             held_->poll_fds(), broker_->poll_fds()}) {
       all.insert(all.end(), part.begin(), part.end());
     }
     return all;
@@ -206,6 +219,8 @@ class Supervisor {
 
   int poll_timeout() const {
     std::optional<Nanoseconds> deadline = mirror_->next_deadline();
+    if (std::optional<Nanoseconds> held = held_->next_deadline(); held && (!deadline || *held < *deadline))
+      deadline = held;
     if (!deadline) return 30'000;
     Nanoseconds left = *deadline - clock_.monotonic();
     if (left <= Nanoseconds(0)) return 0;
@@ -221,9 +236,20 @@ class Supervisor {
   }
 
   void take_answer(const approvals::Answer& answer) {
-    Status taken = mirror_->answer(answer.local_id, answer.verdict, policy::Decider::person, answer.shown_sha256);
+    Status taken = HeldPrompts::knows(answer.local_id)
+                       ? held_->answer(answer)
+                       : mirror_->answer(answer.local_id, answer.verdict, policy::Decider::person, answer.shown_sha256);
     if (taken) prompts_->answered(answer.local_id, answer.verdict);
     if (!taken) events_.emit("answer_refused", {{"id", answer.local_id}, {"error", taken.error().message()}});
+  }
+
+  // The agent's own panel says nothing of these, and its call waits.
+  void show_waiting() {
+    const std::size_t waiting = held_->waiting();
+    if (waiting == shown_waiting_) return;
+    shown_waiting_ = waiting;
+    (void)tmux_->show_notice(waiting == 0 ? ""
+                                          : fmt::format("workspace guard asks ({}): oncelatch approvals", waiting));
   }
 
   void check_agent() {
@@ -267,6 +293,7 @@ class Supervisor {
     terminal_->handle_ready();
     tmux_->handle_ready();
     mirror_->finish(reason_);
+    held_->finish(reason_);
     if (setup_.config.options.unattended && prompts_->any_denied() && code_ < 128) {
       if (prompts_->stuck().empty()) reason_ = "policy denied or nobody answered";
       code_ = kExitPolicyDenied;
@@ -329,6 +356,7 @@ class Supervisor {
     if (!error.empty()) report["error"] = error;
     if (child_) report["child"] = {{"code", child_->code}, {"ended", sandbox::ending_name(ending_)}};
     if (prompts_) report["prompts"] = prompts_->report();
+    if (held_) report["held_names"] = held_->counts();
     if (prompts_) report["prompts_seen"] = prompts_->count();
     if (prompts_ && !prompts_->stop_reason().empty()) report["mirror_stopped"] = prompts_->stop_reason();
     if (confined_) report["self_test"] = self_test_body(confined_->self_test);
@@ -357,6 +385,8 @@ class Supervisor {
   std::optional<sandbox::Confined> confined_;
   std::optional<AfterRun> after_run_;
   std::optional<AfterRunReport> seen_;
+  std::optional<HeldPrompts> held_;
+  std::size_t shown_waiting_ = 0;
   std::optional<ExitStatus> child_;
   sandbox::Ending ending_ = sandbox::Ending::unknown;
   bool ended_ = false;
