@@ -356,7 +356,7 @@ class Supervisor {
     if (!error.empty()) report["error"] = error;
     if (child_) report["child"] = {{"code", child_->code}, {"ended", sandbox::ending_name(ending_)}};
     if (prompts_) report["prompts"] = prompts_->report();
-    if (held_) report["held_names"] = held_->counts();
+    if (held_ && setup_.facts.can_guard()) report["held_names"] = held_->counts();
     if (prompts_) report["prompts_seen"] = prompts_->count();
     if (prompts_ && !prompts_->stop_reason().empty()) report["mirror_stopped"] = prompts_->stop_reason();
     if (confined_) report["self_test"] = self_test_body(confined_->self_test);

@@ -30,6 +30,8 @@ Ruling Broker::settle(const Request& request, Ruling ruling, HeldUse use, const 
 
 // False: refused. One name in most calls, in a rename or a link two; a place that became another isn't asked about.
 bool Broker::ask(const Request& request, HeldUse use, const char* name) {
+  const std::size_t size = std::strlen(name);
+  if (size > kMostPath) return false;
   const bool has_two = request.call->deed == Deed::rename || request.call->deed == Deed::hard_link;
   if (request.question != nullptr && (!has_two || request.question->granted == 2)) return false;
   Question* question = question_for(request, use, name);
@@ -40,7 +42,7 @@ bool Broker::ask(const Request& request, HeldUse use, const char* name) {
   question->state = Question::State::open;
   question->use = use;
   question->ticket = ++last_ticket_;
-  std::memcpy(question->names[question->granted], name, std::strlen(name) + 1);
+  std::memcpy(question->names[question->granted], name, size + 1);
   HeldHeader header;
   header.use = use;
   header.ticket = question->ticket;

@@ -7,9 +7,15 @@
 
 namespace oncelatch::sandbox {
 
+namespace {
+
+constexpr int kMostDropped = 16;  // malformed ones at once
+
+}  // namespace
+
 bool receive_held(Fd& channel, HeldMessage& message) {
   std::array<char, kMostHeldBytes + 1> bytes;
-  while (channel) {
+  for (int i = 0; channel && i < kMostDropped; ++i) {
     const ssize_t got = ::recv(channel.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
     if (got > 0 && read_held_message(bytes.data(), static_cast<std::size_t>(got), message)) return true;
     if (got > 0 || (got < 0 && errno == EINTR)) continue;

@@ -106,8 +106,10 @@ void put_self_test(JsonText& json, const std::vector<sandbox::SelfTestResult>& r
 // Here nobody is asked.
 void put_held(JsonText& json, const ExecReport& report) {
   const sandbox::SandboxPlan& plan = report.plan->sandbox;
-  json.key("held_names").open('{').key("mode").text(sandbox::kHeldNamesWords[static_cast<unsigned>(plan.held)]);
-  if (report.refused_names != nullptr && plan.held == sandbox::HeldNames::refuse) {
+  const bool guarded = plan.guard && report.facts != nullptr && report.facts->can_guard();
+  json.key("held_names").open('{').key("mode");
+  json.text(guarded ? sandbox::kHeldNamesWords[static_cast<unsigned>(plan.held)] : "unguarded");
+  if (guarded && report.refused_names != nullptr && plan.held == sandbox::HeldNames::refuse) {
     json.key("asked").number(0).key("allowed").number(0);
     json.key("refused").number(static_cast<std::int64_t>(report.refused_names->count()));
     json.key("names").open('[');

@@ -202,6 +202,15 @@ TEST_F(Tmux, TheStatusTextIsShownLiterally) {
             "oncelatch 100% #{pane_id} C-] d detaches;\n");
 }
 
+TEST_F(Tmux, ANoticeComesAndGoes) {
+  start({"/bin/sleep", "1000"});
+  const std::string notice = "it's 1%d #(touch x); waits";
+  ASSERT_TRUE(server_->show_notice(notice));
+  EXPECT_EQ(tmux({"display-message", "-p", "-t", "main", "#{T:status-right}"}), notice + "\n");
+  ASSERT_TRUE(server_->show_notice(""));
+  EXPECT_EQ(tmux({"display-message", "-p", "-t", "main", "#{T:status-right}"}), "\n");
+}
+
 TEST_F(Tmux, AOneWordProgramIsNotGivenToAShell) {
   start({"/usr/bin/yes"});
   EXPECT_TRUE(wait_for([this] { return pane().capture().value().rows[0] == "y"; }));

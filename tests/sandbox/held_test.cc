@@ -332,6 +332,24 @@ TEST_P(HeldNamesTest, AllAreRefused) {
   EXPECT_FALSE(exists("Makefile"));
 }
 
+// A name that is longer than a path may be can't be asked about.
+TEST_P(HeldNamesTest, ANameThatIsTooLongIsRefused) {
+  Asking asking(lab, python(R"py(
+import os
+made = 0
+def enter(name):
+    os.mkdir(name); os.chdir(name)
+while len(os.getcwd()) < 3700: enter("d" * 200)
+enter("e" * (4090 - len(os.getcwd()) - 1))
+for name in ("package.json", "sub.pth", "x" * 250 + ".pth"):
+    try: os.close(os.open(name, os.O_CREAT | os.O_WRONLY)); print("made")
+    except OSError as e: print(e.errno)
+open("package.jso", "w").close(); os.chdir(".."); print(os.path.exists("."))
+)py"));
+  EXPECT_EQ(asking.rest(), "13\n13\n13\nTrue\n");
+  EXPECT_EQ(asking.question(), "");
+}
+
 // What a package manager installs is code whatever its name; moved elsewhere it is asked about.
 TEST_P(HeldNamesTest, InstalledPackagesAreFree) {
   Asking asking(lab,
