@@ -244,30 +244,17 @@ Broker::Answer Broker::make_hard_link(const Request& request) {
   if (rc = inspect(object.number, found); rc == 0) rc = name_of(object.number, source);
   if (rc < 0) return Answer::error(rc);
   if (rules_.tree_of(to.path) == nullptr && rules_.tree_of(source) == nullptr) return Answer::by_kernel();
-  Ruling ruling = settle(request, rules_.judge_changing(source), HeldUse::link, source);
-  if (ruling == Ruling::allowed)
-    ruling = settle(request, rules_.judge_making(to.path, Making::other), HeldUse::link, to.path);
-  if (ruling != Ruling::allowed) return refusal(ruling);
+  const TwoNames names{HeldUse::link,   source,  rules_.judge_changing(source),
+                       object.number,   to.path, rules_.judge_making(to.path, Making::other),
+                       to.parent.number};
+  if (names.is_held() && names.are_apart()) return Answer::error(-EXDEV);
+  if (const Ruling ruling = settle_both(request, names); ruling != Ruling::allowed) return refusal(ruling);
   if (!is_valid(request.id)) return Answer::error(-ESRCH);
   const LastName last(to);
   rc = sys::call(__NR_linkat, AT_FDCWD, ObjectPath(object.number).c_str(), to.parent.number, last.text,
                  AT_SYMLINK_FOLLOW);
   if (rc == 0) links_.made(origin_of(found), found.stx_ino, found.stx_nlink);
   return Answer::error(rc);
-}
-
-// Nobody is asked about what can't be.
-Ruling Broker::judge_rename(const Request& request, const Moving& moving) {
-  Ruling away = rules_.judge_changing(moving.from);
-  Ruling there = rules_.judge_moving(moving.from, moving.to, moving.making);
-  if (moving.exchange) {
-    away = graver(away, rules_.judge_moving(moving.to, moving.from, Making::other));
-    there = graver(there, rules_.judge_changing(moving.to));
-  }
-  if (const Ruling both = graver(away, there); both == Ruling::refused || !moving.exists)
-    return both == Ruling::allowed ? both : Ruling::refused;
-  const Ruling first = settle(request, away, HeldUse::move, moving.from);
-  return first == Ruling::allowed ? settle(request, there, HeldUse::move, moving.to) : first;
 }
 
 Broker::Answer Broker::rename(const Request& request) {
@@ -286,10 +273,16 @@ Broker::Answer Broker::rename(const Request& request) {
   FileStatus found{};
   rc = sys::call(__NR_statx, from.parent.number, from.name, AT_SYMLINK_NOFOLLOW, STATX_TYPE, &found);
   const Making making = rc == 0 && is_type(found, S_IFREG) ? Making::file : Making::other;
-  const Moving moving{from.path, to.path, making, (flags & RENAME_EXCHANGE) != 0, rc == 0};
-  const Ruling ruling = judge_rename(request, moving);
-  if (ruling == Ruling::refused && rc < 0) return Answer::error(rc);
-  if (ruling != Ruling::allowed) return refusal(ruling);
+  TwoNames names{HeldUse::move,      from.path, rules_.judge_changing(from.path),
+                 from.parent.number, to.path,   rules_.judge_moving(from.path, to.path, making),
+                 to.parent.number};
+  if ((flags & RENAME_EXCHANGE) != 0) {
+    names.first_ruling = graver(names.first_ruling, rules_.judge_moving(to.path, from.path, Making::other));
+    names.second_ruling = graver(names.second_ruling, rules_.judge_changing(to.path));
+  }
+  if (rc < 0 && names.ruling() != Ruling::allowed) return Answer::error(rc);
+  if (names.is_held() && names.are_apart()) return Answer::error(-EXDEV);
+  if (const Ruling ruling = settle_both(request, names); ruling != Ruling::allowed) return refusal(ruling);
   if (!is_valid(request.id)) return Answer::error(-ESRCH);
   const LastName old_name(from);
   const LastName new_name(to);

@@ -50,6 +50,7 @@ class Broker {
   static constexpr long kComeBack = 1000;  // for a call that a signal interrupted, to be made again
   struct Request;
   struct Opening;
+  struct TwoNames;
   // A call that waits for an answer about a held name, and what was allowed of it already: a rename can have two.
   struct Question {
     enum class State : std::uint8_t { free, open, allowed, refused } state = State::free;
@@ -77,6 +78,7 @@ class Broker {
   void look_again();
   // Held names: asked about, told of, answered (sandbox/broker_held.cc).
   Ruling settle(const Request& request, Ruling ruling, HeldUse use, const char* name);
+  Ruling settle_both(const Request& request, const TwoNames& names);
   bool ask(const Request& request, HeldUse use, const char* name);
   Question* question_for(const Request& request, HeldUse use, const char* name);
   void take_answers();
@@ -99,14 +101,6 @@ class Broker {
   Answer make(const Request& request, Making making);
   Answer make_hard_link(const Request& request);
   Answer rename(const Request& request);
-  struct Moving {
-    const char* from;
-    const char* to;
-    Making making;
-    bool exchange;
-    bool exists;
-  };
-  Ruling judge_rename(const Request& request, const Moving& moving);
   Answer bind(const Request& request);
   void reply(std::uint64_t id, const Answer& answer);
   [[nodiscard]] bool has_callers() const;

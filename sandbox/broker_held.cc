@@ -28,6 +28,12 @@ Ruling Broker::settle(const Request& request, Ruling ruling, HeldUse use, const 
   return Ruling::refused;
 }
 
+Ruling Broker::settle_both(const Request& request, const TwoNames& names) {
+  if (!names.is_held()) return names.ruling();
+  const Ruling first = settle(request, names.first_ruling, names.use, names.first);
+  return first == Ruling::allowed ? settle(request, names.second_ruling, names.use, names.second) : first;
+}
+
 // False: refused. One name in most calls, in a rename or a link two; a place that became another isn't asked about.
 bool Broker::ask(const Request& request, HeldUse use, const char* name) {
   const std::size_t size = std::strlen(name);
@@ -159,8 +165,8 @@ void Broker::go_on(Question& question) {
     }
   }
   const long error = answer.kind == Answer::Kind::result && answer.result < 0 ? -answer.result : 0;
+  end(question, HeldKind::done, error);  // before the caller goes on, and may be the last to end
   if (answer.kind != Answer::Kind::later) reply(call.id, answer);
-  end(question, HeldKind::done, error);
 }
 
 void Broker::end(Question& question, HeldKind kind, long error) {

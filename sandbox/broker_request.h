@@ -53,6 +53,28 @@ struct LastName {
   }
 };
 
+// Of a rename or a hard link, with what the rules say of each.
+struct Broker::TwoNames {
+  HeldUse use;
+  const char* first;
+  Ruling first_ruling;
+  int first_place;  // descriptors of the directories, or of the object itself
+  const char* second;
+  Ruling second_ruling;
+  int second_place;
+
+  [[nodiscard]] Ruling ruling() const { return graver(first_ruling, second_ruling); }
+  [[nodiscard]] bool is_held() const { return ruling() == Ruling::held; }
+  // In different mounts, where the kernel does neither: nobody is asked about what can't be.
+  [[nodiscard]] bool are_apart() const {
+    FileStatus one{};
+    FileStatus other{};
+    return sys::call(__NR_statx, first_place, "", AT_EMPTY_PATH, STATX_MNT_ID, &one) == 0 &&
+           sys::call(__NR_statx, second_place, "", AT_EMPTY_PATH, STATX_MNT_ID, &other) == 0 &&
+           one.stx_mnt_id != other.stx_mnt_id;
+  }
+};
+
 struct Broker::Request {
   std::uint64_t id;
   Caller caller;

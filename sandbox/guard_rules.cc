@@ -174,19 +174,24 @@ const char* GuardRules::guarded_part(const char* path) const {
   return path + tree->size + 1;
 }
 
-Ruling GuardRules::judge_name(const char* part, const GuardedName* row) const {
+bool GuardRules::may_be_held(const char* path) const {
+  const char* part = held_ == Held::none ? nullptr : guarded_part(path);
+  return part != nullptr && !is_never_held(part) && !is_git_directory_name(last_component(tree_of(path)->path));
+}
+
+Ruling GuardRules::judge_name(const char* path, const GuardedName* row) const {
   if (row == nullptr) return Ruling::allowed;
   if (row->guard == Guard::refused) return Ruling::refused;
-  const bool held = (row->guard == Guard::held && held_ != Held::none) ||
-                    (row->guard == Guard::held_if_strict && held_ == Held::names_and_builds);
-  return held && !is_installed(part) ? Ruling::held : Ruling::allowed;
+  const bool held =
+      row->guard == Guard::held || (row->guard == Guard::held_if_strict && held_ == Held::names_and_builds);
+  return held && may_be_held(path) ? Ruling::held : Ruling::allowed;
 }
 
 Ruling GuardRules::judge_making(const char* path, Making making) const {
   const char* part = guarded_part(path);
   if (part == nullptr) return Ruling::allowed;
-  Ruling ruling = judge_name(part, guarded_name(part));
-  if (making == Making::other) ruling = graver(ruling, judge_name(part, guarded_name_below(part)));
+  Ruling ruling = judge_name(path, guarded_name(part));
+  if (making == Making::other) ruling = graver(ruling, judge_name(path, guarded_name_below(part)));
   const bool repository =
       ruling != Ruling::refused &&
       (keeps(path, making == Making::directory) || completes_repository(path, part) || governs_repository(path, part));
@@ -196,15 +201,13 @@ Ruling GuardRules::judge_making(const char* path, Making making) const {
 Ruling GuardRules::judge_changing(const char* path) const {
   const char* part = guarded_part(path);
   if (part == nullptr) return Ruling::allowed;
-  return keeps(path, false) || governs_repository(path, part) ? Ruling::refused : judge_name(part, guarded_name(part));
+  return keeps(path, false) || governs_repository(path, part) ? Ruling::refused : judge_name(path, guarded_name(part));
 }
 
-// A directory of installed packages holds names that nobody was asked for.
+// What leaves a place where names are never held has some, perhaps, that nobody was asked about.
 Ruling GuardRules::judge_moving(const char* from, const char* to, Making making) const {
   const Ruling ruling = judge_making(to, making);
-  const char* part = guarded_part(to);
-  const bool leaves =
-      held_ != Held::none && making == Making::other && part != nullptr && is_installed(from) && !is_installed(part);
+  const bool leaves = making == Making::other && may_be_held(to) && !may_be_held(from);
   return leaves ? graver(ruling, Ruling::held) : ruling;
 }
 

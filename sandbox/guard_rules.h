@@ -55,9 +55,10 @@ class GuardRules {
   [[nodiscard]] const char* guarded_part(const char* path) const;
   [[nodiscard]] bool keeps(const char* path, bool making_directory) const;
   const char* copy(const char* text);
+  [[nodiscard]] bool may_be_held(const char* path) const;
+  [[nodiscard]] Ruling judge_name(const char* path, const GuardedName* row) const;
   const char* git_directory_ = nullptr;
   const char* reference_ = nullptr;
-  [[nodiscard]] Ruling judge_name(const char* part, const GuardedName* row) const;
   static constexpr unsigned kMostTrees = 64;
   Tree trees_[kMostTrees] = {};
   unsigned count_ = 0;

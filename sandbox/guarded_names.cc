@@ -455,9 +455,9 @@ const GuardedName* guarded_name_below(const char* path) {
   }
 }
 
-bool is_installed(const char* path) {
+bool is_never_held(const char* path) {
   for (const char* at = path; *at != 0; at += *at == '/' ? 1 : 0) {
-    if (matches_component("node_modules", at)) return true;
+    if (matches_component("node_modules", at) || is_git_directory_name(at)) return true;
     at = component_end(at);
   }
   return false;

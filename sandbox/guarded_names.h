@@ -33,9 +33,9 @@ struct GuardedName {
 [[nodiscard]] const GuardedName* guarded_name(const char* path);
 // The row that says most about what would lie below it, or null: "src/.vscode".
 [[nodiscard]] const GuardedName* guarded_name_below(const char* path);
-// Itself or what it lies in is a directory of installed packages (node_modules): all of it is code that the host's
-// interpreter runs, whatever its name.
-[[nodiscard]] bool is_installed(const char* path);
+// In a directory of installed packages (node_modules) all is code that the host's interpreter runs, whatever its name; in
+// a git directory names are those of branches.
+[[nodiscard]] bool is_never_held(const char* path);
 // Whether git would follow or run it, at a path relative to a git directory: "hooks/pre-commit".
 [[nodiscard]] bool is_refused_in_git_directory(const char* path);
 // Of the component that begins here: ".git" in one of its spellings.

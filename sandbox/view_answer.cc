@@ -253,7 +253,7 @@ class ViewAnswers::Judge {
     const SandboxPlan& plan = *view_.plan_;
     const bool held = row->guard == Guard::held ||
                       (row->guard == Guard::held_if_strict && plan.hold_builds && plan.held != HeldNames::report);
-    if (held && !is_installed(answer_.real.c_str() + answer_.holder.size() + 1)) answer_.held = row;
+    if (held && !is_never_held(answer_.real.c_str() + answer_.holder.size() + 1)) answer_.held = row;
     const bool refused = answer_.held != nullptr && plan.held == HeldNames::refuse;
     if (row->guard == Guard::refused || refused) answer_.guarded = row;
   }

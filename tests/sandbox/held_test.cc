@@ -189,6 +189,9 @@ attempt(lambda: os.rename("d", ".github"))
 attempt(lambda: os.symlink("d", ".circleci"))
 os.symlink("package.json", "way"); attempt(lambda: open("way", "w").close())
 attempt(lambda: os.rename("gone", "package.json"))
+open("/dev/shm/x", "w").close(); attempt(lambda: os.rename("/dev/shm/x", "package.json"))
+attempt(lambda: os.rename("AGENTS.md", ".envrc"))
+attempt(lambda: os.link("AGENTS.md", ".envrc"))
 attempt(lambda: os.close(os.open("AGENTS.md", os.O_CREAT | os.O_EXCL | os.O_WRONLY)))
 attempt(lambda: os.close(os.open("AGENTS.md", os.O_RDONLY)))
 )py"));
@@ -199,7 +202,7 @@ attempt(lambda: os.close(os.open("AGENTS.md", os.O_RDONLY)))
     seen.push_back(use_and_name(question));
     asking.answer(question, "refuse");
   }
-  EXPECT_EQ(asking.rest(), "13\n13\n13\n13\n13\n13\n13\n13\n13\n13\n13\n13\n2\n17\ndone\n");
+  EXPECT_EQ(asking.rest(), "13\n13\n13\n13\n13\n13\n13\n13\n13\n13\n13\n13\n2\n18\n13\n13\n17\ndone\n");
   EXPECT_EQ(seen, (Words{"move package.json 0", "move AGENTS.md 0", "link AGENTS.md 0", "link CLAUDE.md 0",
                          "create .npmrc 0", "write AGENTS.md 0", "create .gitmodules 0", "create sub.pth 0",
                          "create .npmrc 0", "move .github 0", "create .circleci 0", "create package.json 0"}));
@@ -233,24 +236,24 @@ TEST_P(HeldNamesTest, AnAnswerIsAboutTheNameThatWasAsked) {
 import ctypes, os, threading, time
 name = ctypes.create_string_buffer(b"here/package.json", 64)
 libc = ctypes.CDLL(None, use_errno=True)
-os.symlink("a", "here")
+os.symlink("a", "here"); rounds = 0
 for target in ("b", "b/.github/workflows"):
     result = []
     def write():
         fd = libc.open(name, os.O_CREAT | os.O_WRONLY, 0o644); result.append(fd if fd < 0 else 0); result.append(ctypes.get_errno())
     one = threading.Thread(target=write); one.start()
-    while not os.path.exists("go"): time.sleep(0.01)
+    while not os.path.exists(f"go{rounds}"): time.sleep(0.01)
     os.unlink("here"); os.symlink(target, "here")
     if target != "b": name.value = b"here/x.yml"
-    os.rename("go", "went"); one.join(); print(result)
+    os.mkdir(f"went{rounds}"); rounds += 1; one.join(); print(result)
     os.unlink("here"); os.symlink("a", "here")
 )py"));
   for (int round = 0; round < 2; ++round) {
     const std::string question = asking.question();
     EXPECT_EQ(use_and_name(question), "create a/package.json 0");
-    lab.write("go", "");
-    for (int i = 0; i < 20'000 && !exists("went"); ++i) ::usleep(1000);
-    ASSERT_TRUE(fs::remove(path("went")));
+    lab.write("go" + std::to_string(round), "");
+    for (int i = 0; i < 20'000 && !exists("went" + std::to_string(round)); ++i) ::usleep(1000);
+    ASSERT_TRUE(exists("went" + std::to_string(round)));
     asking.answer(question, "allow");
     EXPECT_EQ(asking.output(), "[-1, 13]");
   }
@@ -296,18 +299,17 @@ def handled():
     os.close(os.open("b.pth", os.O_CREAT | os.O_WRONLY)); print("opened")
 for what in (killed, handled):
     pid = child(what)
-    while not os.path.exists("go"): time.sleep(0.01)
-    os.unlink("go")
+    while not os.path.exists("go-" + what.__name__): time.sleep(0.01)
     os.kill(pid, signal.SIGKILL if what is killed else signal.SIGUSR1)
     if what is killed: print(os.waitpid(pid, 0)[1])
 print(os.waitpid(pid, 0)[1])
 )py"));
   EXPECT_EQ(use_and_name(asking.question()), "create a.pth 0");
-  lab.write("go", "");
+  lab.write("go-killed", "");
   EXPECT_EQ(asking.output(), "9");
   EXPECT_EQ(asking.next(), "withdrawn 1 create  0");
   const std::string question = asking.question();
-  lab.write("go", "");
+  lab.write("go-handled", "");
   EXPECT_EQ(asking.output(), "handler");
   asking.answer(question, "allow");
   EXPECT_EQ(asking.output(), "opened");
@@ -350,14 +352,19 @@ open("package.jso", "w").close(); os.chdir(".."); print(os.path.exists("."))
   EXPECT_EQ(asking.question(), "");
 }
 
-// What a package manager installs is code whatever its name; moved elsewhere it is asked about.
-TEST_P(HeldNamesTest, InstalledPackagesAreFree) {
+// A branch may have any name, and what a package manager installs is code whatever its name; moved elsewhere it is
+// asked about.
+TEST_P(HeldNamesTest, BranchesAndInstalledPackagesAreFree) {
+  lab.make_repository();
   Asking asking(lab,
                 shell("mkdir -p node_modules/x; echo x > node_modules/x/package.json && echo made; "
                       "mv node_modules/x y || echo kept; mv node_modules/x/package.json . || echo kept; "
-                      "mv node_modules other || echo kept; echo x > node_modules/.envrc || echo refused"),
+                      "mv node_modules other || echo kept; git commit -q --allow-empty -m x; git branch Jenkinsfile && "
+                      "echo branched; "
+                      "mkdir .git/x; echo x > .git/x/AGENTS.md; mv .git/x z || echo kept; echo x > node_modules/.envrc "
+                      "|| echo refused"),
                 {"--held", "refuse"});
-  EXPECT_EQ(asking.rest(), "made\nkept\nkept\nkept\nrefused\n");
+  EXPECT_EQ(asking.rest(), "made\nkept\nkept\nkept\nbranched\nkept\nrefused\n");
 }
 
 // The program never has an end of the channel, and can't take the broker's.
