@@ -151,21 +151,21 @@ TEST(Run, E029WhatTakesEffectOnTheHostIsTold) {
   EXPECT_EQ(scratch.on_host("git init -q"), "");
   scratch.scenario(steps({Json{{"type", "exec"},
                                {"command",
-                                "printf 'all:\\n\\tevil\\n' > Makefile; echo 'evil 1' > .tool-versions; "
+                                "printf 'all:\\n\\tevil\\n' > Makefile; "
                                 "ln -s / out; mkfifo pipe; cp /bin/true ls; mkdir -p .git/rebase-merge; "
                                 "printf 'pick 1 a\\nexec ./evil\\n' > .git/rebase-merge/git-rebase-todo"}}}));
   const std::vector<std::string> more = {"--sarif", scratch.path("log.sarif"), "--fail-on", "package"};
   Output output = scratch.oncelatch(scratch.run_arguments(more));
   EXPECT_EQ(output.status.shell_code(), 0) << output.err;
-  EXPECT_NE(output.err.find("after the run: 6 changes take effect outside later"), std::string::npos) << output.err;
+  EXPECT_NE(output.err.find("after the run: 5 changes take effect outside later"), std::string::npos) << output.err;
   EXPECT_NE(output.err.find("git rebase --continue runs its exec lines: exec ./evil"), std::string::npos) << output.err;
   std::string kinds;
   const Json report = scratch.report();
   for (const Json& one : report.at("host_effects")) kinds += one.value("kind", "") + " ";
-  EXPECT_EQ(kinds, "git shell build program link special ");
+  EXPECT_EQ(kinds, "git build program link special ");
   EXPECT_EQ(report.at("host_effects_complete"), true);
   const Json log = Json::parse(scratch.read("log.sarif"));
-  EXPECT_EQ(log.at("runs")[0].at("results").size(), 6U);
+  EXPECT_EQ(log.at("runs")[0].at("results").size(), 5U);
   Output audit = scratch.oncelatch({"audit", "list", "--json"});
   std::string found;
   for (const Json& row : json_lines(audit.out))
@@ -179,11 +179,11 @@ TEST(Run, E029WhatTakesEffectOnTheHostIsTold) {
 TEST(Run, E029FindingsGive123) {
   for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"--unattended"}}) {
     Scratch scratch;
-    Json body = steps({Json{{"type", "exec"}, {"command", "echo 'evil 1' > .tool-versions"}}, shell("touch open")});
+    Json body = steps({Json{{"type", "exec"}, {"command", "echo evil > Makefile"}}, shell("touch open")});
     if (more.empty()) body.at("steps").erase(1);
     body["exit_code"] = 3;
     scratch.scenario(body);
-    std::vector<std::string> options = {"--fail-on", "ci", "--fail-on", "held"};
+    std::vector<std::string> options = {"--fail-on", "ci", "--fail-on", "reported"};
     options.insert(options.end(), more.begin(), more.end());
     Output output = scratch.oncelatch(scratch.run_arguments(options));
     EXPECT_EQ(output.status.shell_code(), 123) << output.err;
@@ -197,13 +197,13 @@ TEST(Run, E029FindingsGive123) {
 // A line that holds the agent's credential is no exception to redaction.
 TEST(Run, WhatIsToldOfTheWorkspaceIsRedacted) {
   Scratch scratch;
-  scratch.scenario(steps({Json{{"type", "exec"}, {"command", "echo \"x $KIRO_API_KEY\" > .tool-versions"}}}));
+  scratch.scenario(steps({Json{{"type", "exec"}, {"command", "echo \"x $KIRO_API_KEY\" > Makefile"}}}));
   Spawn spawn = scratch.spawn(scratch.run_arguments({"--sarif", scratch.path("log.sarif")}));
   spawn.environment.emplace_back("KIRO_API_KEY=canary-7fq2x9vd");
   Result<Output> output = run_bounded(std::move(spawn), std::size_t{1} << 20, std::chrono::seconds(60));
   ASSERT_TRUE(output);
-  EXPECT_EQ(scratch.read("repository/.tool-versions"), "x canary-7fq2x9vd\n");
-  EXPECT_NE(output->err.find(".tool-versions"), std::string::npos) << output->err;
+  EXPECT_EQ(scratch.read("repository/Makefile"), "x canary-7fq2x9vd\n");
+  EXPECT_NE(output->err.find("Makefile"), std::string::npos) << output->err;
   for (const std::string& text : {output->err, scratch.read("report.json"), scratch.read("log.sarif")})
     EXPECT_EQ(text.find("canary"), std::string::npos) << text;
 }

@@ -56,6 +56,7 @@ const Optional kOptional[] = {
     {"launcher",
      {"open", "read", "fstat", "getdents64", "pread64", "lseek"},
      "a list or table of the host that is shown inside when it can be read"},
+    {"first", {"statx"}, "what can't be compared counts as replaced meanwhile: exec starts again from the beginning"},
     {"launcher", {"fcntl"}, "libc marks a descriptor close-on-exec a second time"},
     {"launcher", {"getrandom"}, "libc's allocator asks for it; the names of the targets can't do without, and refuse"},
     {"launcher", {"uname"}, "the kernel's release: without it kernel.pid_max isn't used beside the other limits"},
