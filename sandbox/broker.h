@@ -114,7 +114,6 @@ class Broker {
   int listener_ = 0;
   int channel_ = -1;
   bool asks_ = false;
-  Question questions_[kMostQuestions];
   unsigned questions_open_ = 0;
   std::uint32_t last_ticket_ = 0;
   std::uint32_t refused_ = 0;  // names, without being asked
@@ -123,6 +122,7 @@ class Broker {
   unsigned waiting_ = 0;
   long umask_ = 0;  // ours now, once it is known
   bool umask_known_ = false;
+  Question questions_[kMostQuestions];  // most of all this, and seldom touched
 };
 
 }  // namespace oncelatch::sandbox
