@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "audit/chain.h"
+#include "base/untrusted.h"
 #include "sandbox/guarded_names.h"
 
 namespace oncelatch::launcher {
@@ -63,14 +64,17 @@ void HeldPrompts::take(const sandbox::HeldMessage& message) {
 
 policy::PermissionRequest HeldPrompts::request_for(const sandbox::HeldMessage& message) const {
   const std::string path(message.path, message.path_size);
-  const bool inside = path.rfind(setup_.workspace + "/", 0) == 0;
+  const bool is_text = valid_utf8(path);
+  const std::string subject = is_text ? path : escape_for_display(path, path.size());
+  const bool inside = subject.rfind(setup_.workspace + "/", 0) == 0;
   policy::PermissionRequest request;
-  request.title =
-      Untrusted(fmt::format("workspace guard: {} {} ({})", sandbox::kHeldUseNames[static_cast<unsigned>(message.use)],
-                            inside ? path.substr(setup_.workspace.size() + 1) : path, reason_of(path.c_str() + 1)));
+  request.tool_call_id = Untrusted(fmt::format("process {}", message.caller));
+  request.title = Untrusted(
+      fmt::format("workspace guard: {} {} ({})", sandbox::kHeldUseNames[static_cast<unsigned>(message.use)],
+                  inside ? subject.substr(setup_.workspace.size() + 1) : subject, reason_of(path.c_str() + 1)));
   request.capability = policy::Capability::fs_write;
-  request.subject = Untrusted(path);
-  request.subject_is_whole = true;
+  request.subject = Untrusted(subject);
+  request.subject_is_whole = is_text;  // what no text can say is never allowed by a rule
   return request;
 }
 

@@ -73,6 +73,7 @@ class HeldPromptsTest : public ::testing::Test {
     setup.clock = &clock;
     setup.decide = [this](const policy::PermissionRequest& request) {
       asked.emplace_back(request.title.bytes());
+      whole = request.subject_is_whole;
       policy::Decision decision;
       decision.effect = effect;
       return decision;
@@ -114,6 +115,7 @@ class HeldPromptsTest : public ::testing::Test {
   Fd inside;
   policy::Effect effect = policy::Effect::ask;
   std::vector<std::string> asked;
+  bool whole = false;
 };
 
 TEST_F(HeldPromptsTest, ThePolicyIsAskedOnceAndItsAnswerRecordedFirst) {
@@ -167,6 +169,17 @@ TEST_F(HeldPromptsTest, NobodyAnswersInTime) {
   EXPECT_EQ(answered(), "1 refused");
   EXPECT_FALSE(held->next_deadline());
   EXPECT_THAT(recorder.rows, ::testing::Contains("delivering g1 decline nobody"));
+}
+
+// A rule can't speak of a name that is no text; a person sees it escaped.
+TEST_F(HeldPromptsTest, ANameThatIsNoText) {
+  say(HeldKind::ask, 1, "/ws/\xff\x1b[2J/package.json");
+  EXPECT_THAT(asked, ElementsAre(::testing::AllOf(::testing::HasSubstr("workspace guard: create "),
+                                                  ::testing::HasSubstr("xff"), ::testing::HasSubstr("/package.json"),
+                                                  ::testing::Not(::testing::HasSubstr("\x1b")))));
+  EXPECT_FALSE(whole);
+  say(HeldKind::ask, 2, "/ws/package.json");
+  EXPECT_TRUE(whole);
 }
 
 // The broker is believed no further than it must be.

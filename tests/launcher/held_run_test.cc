@@ -25,6 +25,21 @@ std::string outcomes(const Json& report) {
   return all;
 }
 
+// At the right of the status line of the one session.
+std::string notice(const Scratch& scratch) {
+  Spawn tmux;
+  tmux.path = "/usr/bin/tmux";
+  tmux.argv = {"tmux",
+               "-S",
+               scratch.path("runtime/oncelatch/") + scratch.session_directories().at(0) + "/tmux/tmux.sock",
+               "show-options",
+               "-gv",
+               "status-right"};
+  tmux.environment = scratch.environment();
+  const Result<Output> output = run_bounded(std::move(tmux), 4096, std::chrono::seconds(10));
+  return output ? output->out : "";
+}
+
 TEST(HeldRun, APersonDecidesEachCall) {
   Scratch scratch;
   scratch.scenario({{"steps", {tool("echo one > package.json; echo two > package.json; echo $? > code")}}});
@@ -35,6 +50,7 @@ TEST(HeldRun, APersonDecidesEachCall) {
   EXPECT_NE(list.out.find("workspace guard asks: fs_write"), std::string::npos) << list.out << list.err;
   EXPECT_NE(list.out.find(scratch.path("repository/package.json")), std::string::npos) << list.out;
   EXPECT_NE(list.out.find("package managers run its scripts"), std::string::npos) << list.out;
+  EXPECT_TRUE(eventually([&] { return notice(scratch).find("workspace guard asks (1)") != std::string::npos; }));
   EXPECT_EQ(scratch.oncelatch({"approvals", "accept", first.value("id", "")}).status.shell_code(), 0);
   const Json second = scratch.wait_event("waiting_for_permission", 2);
   EXPECT_EQ(scratch.read("repository/package.json"), "one\n");
@@ -73,12 +89,16 @@ TEST(HeldRun, ThePolicyDecides) {
 
 TEST(HeldRun, UnattendedRefusesWhatIsLeftOpen) {
   Scratch scratch;
-  scratch.scenario({{"steps", {tool("echo x > package.json; echo $? > code")}}});
+  scratch.scenario({{"steps",
+                     {tool("echo x > package.json; echo $? > code; "
+                           "d=$(printf '\\377'); mkdir \"$d\"; echo x > \"$d/package.json\"")}}});
   const Output output = scratch.oncelatch(scratch.run_arguments({"--unattended"}));
   EXPECT_EQ(output.status.shell_code(), 120) << output.err;
   EXPECT_FALSE(scratch.exists("repository/package.json"));
   EXPECT_EQ(scratch.read("repository/code"), "2\n");
-  EXPECT_EQ(outcomes(scratch.report()), "workspace guard unattended decline confirmed; ");
+  EXPECT_EQ(outcomes(scratch.report()),
+            "workspace guard unattended decline confirmed; workspace guard unattended decline confirmed; ");
+  EXPECT_EQ(scratch.oncelatch({"audit", "verify"}).status.shell_code(), 0);
 }
 
 // The tool is killed: the card goes, and an answer comes too late. Then the session ends with a question open.
