@@ -47,6 +47,7 @@ class Broker {
   static Answer refusal(Ruling ruling) { return ruling == Ruling::held ? Answer::later() : Answer::error(-EACCES); }
   static constexpr long kLookPause = 2;    // milliseconds between two looks at pipes,
   static constexpr long kHeldPause = 50;   // at who waits for an answer
+  static constexpr long kRoomPause = 100;  // at most, for room in the channel
   static constexpr long kComeBack = 1000;  // for a call that a signal interrupted, to be made again
   struct Request;
   struct Opening;
@@ -87,6 +88,7 @@ class Broker {
   void go_on(Question& question);
   void end(Question& question, HeldKind kind, long error);
   bool tell(const HeldHeader& header, const char* path);
+  [[nodiscard]] bool wait_for_room() const;
   void take_umask(const Request& request);
   Answer act(const Request& request);
   Answer open(const Request& request, unsigned flags, unsigned mode);

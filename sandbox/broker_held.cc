@@ -1,5 +1,8 @@
 // Held names: the call waits in the kernel while somebody outside decides, and everything else goes on. An answer is
 // about one name in one call: once it is there, the place is found and judged again from the start.
+#include <asm/poll.h>
+#include <linux/time_types.h>
+
 #include "sandbox/broker_request.h"
 #include "sandbox/limit_watch.h"
 
@@ -24,7 +27,7 @@ Ruling Broker::settle(const Request& request, Ruling ruling, HeldUse use, const 
   header.kind = HeldKind::refused;
   header.use = use;
   header.caller = request.caller.thread();
-  (void)tell(header, name);
+  if (!tell(header, name) && wait_for_room()) (void)tell(header, name);
   return Ruling::refused;
 }
 
@@ -95,6 +98,13 @@ bool Broker::tell(const HeldHeader& header, const char* path) {
   std::memcpy(bytes + sizeof whole, path, size);
   const auto total = static_cast<long>(sizeof whole + size);
   return sys::call(__NR_write, channel_, bytes, total) == total;  // never blocks
+}
+
+// Who reads the channel may be busy: the count of what was refused is to be right in the end.
+bool Broker::wait_for_room() const {
+  pollfd channel{channel_, POLLOUT, 0};
+  __kernel_timespec most{0, kRoomPause * 1000000};
+  return channel_ >= 0 && sys::call(__NR_ppoll, &channel, 1, &most, nullptr, 0) == 1;
 }
 
 void Broker::take_answers() {
