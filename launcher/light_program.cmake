@@ -11,6 +11,7 @@ set(ONCELATCH_LIGHT_SOURCES
   base/result.cc
   base/untrusted.cc
   launcher/after_run.cc
+  launcher/change_set.cc
   launcher/errors.cc
   launcher/exec/attempt.cc
   launcher/exec/command.cc

@@ -216,6 +216,7 @@ class Reader {
 const Reader::Key Reader::kKeys[18] = {
     {"version", &Reader::read_version, ""},
     {"extends", &Reader::read_base, ""},
+    {"workspace_mode", &Reader::read_text, "--workspace-mode"},
     {"network", &Reader::read_network, "--net"},
     {"ports", &Reader::read_ports, "--net"},
     {"read", &Reader::read_paths, "--read"},

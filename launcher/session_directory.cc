@@ -21,12 +21,6 @@ namespace {
 constexpr const char* kStage = "session directory";
 constexpr const char* kUnfinished = "new-";  // being made; a dead one is swept like any other
 
-bool is_session_name(const std::string& name) {
-  return !name.empty() && name.size() < 64 && std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
-  });
-}
-
 std::string two_digits(int value) {
   return digits(static_cast<std::uint64_t>(value), 10, 2);
 }
@@ -53,6 +47,12 @@ Result<Fd> open_or_make(int parent, const std::string& name, const std::string& 
 }
 
 }  // namespace
+
+bool is_session_name(const std::string& name) {
+  return !name.empty() && name.size() < 64 && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+  });
+}
 
 Result<std::string> new_session_id() {
   static constexpr char kLetters[] = "abcdefghijkmnpqrstuvwxyz23456789";

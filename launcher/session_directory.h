@@ -26,6 +26,7 @@ inline constexpr char kCommandPrefix[] = "exec-";
 
 // "20260131-235959-k3f9": the time and four random characters.
 [[nodiscard]] Result<std::string> new_session_id();
+[[nodiscard]] bool is_session_name(const std::string& name);
 
 class SessionDirectory {
  public:

@@ -36,6 +36,7 @@ struct Context {
   int program = -1;                // the verified file
   int sources[kMostSources] = {};  // trees or O_PATH descriptors, as the plan has them
   int root = 0;                    // the new root's mount
+  int lower = -1;                  // O_PATH: what lies below the overlay, of its own mount
   int temporary = -1;              // the one tmpfs that every temporary directory lies in
   int outer_pid = 0;               // of the process that waits outside, in its own namespace
   int outer_pidfd = 0;

@@ -37,6 +37,7 @@ constexpr Step kInside[] = {
     {Stage::landlock, plant_scope_target},
     {Stage::plan, receive_plan},
     {Stage::skeleton, build_skeleton},  // usr, etc by list, home, workspace, the plan's binds
+    {Stage::overlay, mount_overlay},    // over the workspace, where its changes are kept apart
     {Stage::root, freeze_root},         // what is bound from it from here on is read-only too
     {Stage::covers, cover_workspace},
     {Stage::pivot, pivot},  // old root detached

@@ -31,6 +31,7 @@ Outcome raise_loopback(Context& context);
 // mounts.cc
 Outcome make_root(Context& context);
 Outcome build_skeleton(Context& context);
+Outcome mount_overlay(Context& context);  // overlay.cc
 Outcome freeze_root(Context& context);
 Outcome cover_workspace(Context& context);
 Outcome pivot(Context& context);

@@ -93,6 +93,10 @@ Result<Told> listen(int fd) {
 
 const char* advice(Stage stage) {
   switch (stage) {
+    case Stage::overlay:
+      return "put the changes on a file system that can take them (XDG_STATE_HOME): one with extended attributes, no "
+             "overlay "
+             "itself; or run without --workspace-mode overlay";
     case Stage::skeleton:
     case Stage::covers:
       return "check that the path exists, is no link and wasn't replaced meanwhile";

@@ -20,6 +20,7 @@ add_freestanding_program(oncelatch_exec oncelatch-exec SOURCES
   limits.cc
   mount_tools.cc
   mounts.cc
+  overlay.cc
   namespaces.cc
   on_host.cc
   pid_one.cc

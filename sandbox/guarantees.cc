@@ -1,5 +1,7 @@
 #include "sandbox/guarantees.h"
 
+#include <algorithm>
+
 #include "sandbox/landlock_abi.h"
 
 namespace oncelatch::sandbox {
@@ -67,7 +69,21 @@ Guarantee limits(const SandboxPlan& plan) {
   return {"limits", layers, limit};
 }
 
+// The broker guards what else may be written there.
+Guarantee creation_guard_by_overlay(const HostFacts& facts, const SandboxPlan& plan) {
+  auto is_written = [](const Bind& bind) { return bind.access == Access::read_write && bind.source == bind.target; };
+  const bool others = std::any_of(plan.binds.begin(), plan.binds.end(), is_written);
+  if (others && !(plan.guard && facts.can_guard()))
+    return {
+        "creation_guard", {}, "the workspace's changes are kept apart; new files can be made in what else is writable"};
+  return {"creation_guard",
+          {"the workspace is the lower layer of an overlay, in a mount namespace",
+           "landlock lets nothing be written but the overlay"},
+          "what is promoted later reaches the host: refused names never, others are shown before"};
+}
+
 Guarantee creation_guard(const HostFacts& facts, const SandboxPlan& plan) {
+  if (plan.overlay) return creation_guard_by_overlay(facts, plan);
   if (!plan.guard || !facts.can_guard()) return {"creation_guard", {}, kNewFiles};
   return {"creation_guard", {"broker by names", "landlock lets nothing be made or written without it"}, kOtherNames};
 }

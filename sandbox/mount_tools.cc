@@ -39,10 +39,14 @@ bool same_object(int descriptor, int other) {
 }
 
 long open_without_links(const char* path, std::uint64_t more) {
+  return open_without_links(AT_FDCWD, path, more);
+}
+
+long open_without_links(int directory, const char* path, std::uint64_t more) {
   open_how how{};
   how.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
   how.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | more;
-  return sys::call(__NR_openat2, AT_FDCWD, path, &how, sizeof how);
+  return sys::call(__NR_openat2, directory, path, &how, sizeof how);
 }
 
 long clone_tree(int directory, const char* path, unsigned flags) {

@@ -19,6 +19,8 @@ Outcome make_empty_objects();
 
 // O_PATH, no symbolic link anywhere in the path; `more` are further RESOLVE_ flags.
 long open_without_links(const char* path, std::uint64_t more);
+// The same beneath `directory`.
+long open_without_links(int directory, const char* path, std::uint64_t more);
 // A detached copy of the mount at `path`, with everything mounted below it.
 long clone_tree(int directory, const char* path, unsigned flags);
 // The same for an O_PATH descriptor of another mount namespace: found again by name, without links, and only if it's

@@ -8,6 +8,7 @@
 
 #include "sandbox/enforce.h"
 #include "sandbox/mount_tools.h"
+#include "sandbox/overlay.h"
 #include "sandbox/small_text.h"
 
 namespace oncelatch::sandbox {
@@ -38,6 +39,8 @@ Outcome make_link(const Entry& entry) {
   return {};
 }
 
+}  // namespace
+
 Outcome make_target(const Entry& entry) {
   if ((entry.flags & kCreateTarget) == 0) return {};
   long rc = 0;
@@ -51,18 +54,20 @@ Outcome make_target(const Entry& entry) {
   return {};
 }
 
-// The tree to mount: taken by the launcher, or found again by the descriptor's name (and then the same inode).
-long take_tree(const Context& context, const Entry& entry) {
-  const int source = context.sources[entry.source];
-  return (entry.flags & kDetached) != 0 ? source : clone_by_name(source);
-}
-
 // A target that isn't ours lies in another mount, whose links must not lead elsewhere.
 long attach_to_target(int tree, const Entry& entry) {
   if ((entry.flags & kCreateTarget) != 0) return attach(tree, AT_FDCWD, inside(entry.target));
   long target = open_without_links(inside(entry.target), RESOLVE_BENEATH);
   if (target < 0) return target;
   return attach(tree, static_cast<int>(target), "");
+}
+
+namespace {
+
+// The tree to mount: taken by the launcher, or found again by the descriptor's name (and then the same inode).
+long take_tree(const Context& context, const Entry& entry) {
+  const int source = context.sources[entry.source];
+  return (entry.flags & kDetached) != 0 ? source : clone_by_name(source);
 }
 
 mount_attr attributes_of(const Entry& entry) {
@@ -116,12 +121,25 @@ Outcome build_entry(const Context& context, const Entry& entry) {
       return mount_bind(context, entry);
     case EntryKind::temporary:
       return mount_temporary(context, entry);
+    case EntryKind::overlay:
+      break;  // mount_overlay
     case EntryKind::pin:
     case EntryKind::protect:
     case EntryKind::hide:
       break;  // cover_workspace
   }
   return {};
+}
+
+// Below an overlay inodes have other numbers: what was planned is what lies there in the directory below it.
+bool is_planned(const Context& context, const Entry& entry, int target) {
+  const int source = context.sources[entry.source];
+  const char* relative = below_overlay(context, entry);
+  if (relative == nullptr) return same_object(source, target);
+  const long lower = open_without_links(context.lower, relative, RESOLVE_BENEATH);
+  const bool same = lower >= 0 && same_object(source, static_cast<int>(lower));
+  if (lower >= 0) sys::close(static_cast<int>(lower));
+  return same;
 }
 
 // What a mounted tree holds is bound over itself, opened without following a link and checked to be the inode that was
@@ -133,7 +151,7 @@ Outcome cover(const Context& context, const Entry& entry) {
   bool empty = entry.kind == EntryKind::hide;
   const char* nothing = (entry.flags & kIsDirectory) != 0 ? kEmptyDirectory : kEmptyFile;
   long tree = -ESTALE;
-  if (same_object(context.sources[entry.source], target))
+  if (is_planned(context, entry, target))
     tree = empty ? clone_tree(AT_FDCWD, nothing, 0) : clone_tree(target, "", AT_EMPTY_PATH);
   long rc = tree;
   if (rc >= 0 && entry.kind != EntryKind::pin) rc = set_attributes(static_cast<int>(tree), MOUNT_ATTR_RDONLY, true);

@@ -58,6 +58,11 @@ struct Cover {
   bool where_unguarded = false;  // skip where the broker knows what may be made there by its name
 };
 
+// Whether it is made, in a plan whose broker works (`guards`): also under an overlay names may be made, and are looked
+// at before they reach the host.
+struct SandboxPlan;
+bool covers_in(const Cover& cover, const SandboxPlan& plan, bool guards);
+
 // Another name of something in the view: a symbolic link, made before anything runs.
 struct Alias {
   std::string path;    // outside every bind, /dev and /proc
@@ -90,6 +95,8 @@ inline constexpr uid_t kSameId = ~uid_t{0};
 struct SandboxPlan {
   Tier least_tier = Tier::full;  // a lower one only where its losses were accepted (sandbox/guarantees.h)
   std::string workspace;         // absolute real path, writable, mounted at the same path
+  bool overlay = false;          // the workspace itself stays as it is; of the full tier only
+  std::string layers;            // what changes goes into this directory of the host: "upper" and "work", both of `uid`
   std::vector<Bind> binds;       // besides the skeleton (usr, etc by list, dev, proc, tmp)
   std::vector<Cover> covers;
   std::vector<Alias> aliases;  // how else the workspace is spelled
@@ -114,6 +121,10 @@ struct SandboxPlan {
   bool idmapped = false;  // files of a source's owner belong to `uid` inside, and the other way round (needs root)
 };
 
+inline bool covers_in(const Cover& cover, const SandboxPlan& plan, bool guards) {
+  const bool kept_apart = plan.overlay && cover.path.starts_with(plan.workspace + "/");
+  return !cover.where_unguarded || (!guards && !kept_apart);
+}
 inline uid_t shown_uid(const SandboxPlan& plan) {
   return plan.shown_uid == kSameId ? plan.uid : plan.shown_uid;
 }

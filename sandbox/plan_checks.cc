@@ -72,6 +72,23 @@ Status check_paths(const SandboxPlan& plan) {
   return {};
 }
 
+// Nothing may be mounted below it, and the places where it is put together are its own.
+Status check_overlay(const SandboxPlan& plan) {
+  if (!plan.overlay) return {};
+  if (!clean(plan.layers)) return fail_errno("sandbox", plan.layers, EINVAL, "give the layers' absolute path");
+  std::vector<std::string> targets = {plan.workspace, plan.home_inside};
+  for (const Bind& bind : plan.binds) targets.push_back(bind.target);
+  for (const Alias& alias : plan.aliases) targets.push_back(alias.path);
+  for (const std::string& target : targets) {
+    if (lies_within(target, kOverlayPlace))
+      return fail_errno("sandbox", target, EINVAL, "choose another name", "the overlay is put together there");
+    if (target != plan.workspace && lies_within(target, plan.workspace))
+      return fail_errno("sandbox", target, EINVAL, "leave it out, or run without the overlay",
+                        "nothing can be mounted in a workspace under an overlay");
+  }
+  return {};
+}
+
 Status check_numbers(const SandboxPlan& plan) {
   if (plan.binds.size() > kMostBinds) return fail_errno("sandbox", "mounts", E2BIG, "at most 256 mounts");
   if (plan.covers.size() > kMostBinds) return fail_errno("sandbox", "covers", E2BIG, "at most 256 covers");
@@ -95,6 +112,7 @@ bool clean(const std::string& path) {
 Status check_plan(const SandboxPlan& plan) {
   TRY(check_strings(plan));
   TRY(check_paths(plan));
+  TRY(check_overlay(plan));
   return check_numbers(plan);
 }
 

@@ -65,6 +65,7 @@ bool fits(const Entry& entry, std::uint32_t sources) {
     case EntryKind::directory:
     case EntryKind::file:
     case EntryKind::temporary:
+    case EntryKind::overlay:
       return entry.source == -1;
     case EntryKind::link:
       return entry.source == -1 && entry.text.size > 0 && entry.text.size <= kMostPath;

@@ -29,8 +29,14 @@ enum class EntryKind : std::uint8_t {
   pin,        // a directory bound onto itself: can't be renamed
   protect,    // bound onto itself read-only
   hide,       // covered by an empty read-only object
+  overlay,    // overlayfs at the target, of kOverlayLower and kOverlayLayers
 };
-inline constexpr unsigned kEntryKinds = 8;
+inline constexpr unsigned kEntryKinds = 9;
+
+// Where the two are bound while the view is built; nothing is left of them.
+inline constexpr char kOverlayPlace[] = "/.overlay";
+inline constexpr char kOverlayLower[] = "/.overlay/lower";
+inline constexpr char kOverlayLayers[] = "/.overlay/layers";  // holds upper and work
 
 // What Landlock grants beneath the entry's target.
 constexpr bool is_cover(EntryKind kind) {
@@ -65,7 +71,11 @@ struct TextList {
 };
 
 inline constexpr std::uint32_t kPlanMagic = 0x31504C4F;  // "OLP1"
+<<<<<<< HEAD
 inline constexpr std::uint32_t kPlanVersion = 8;
+=======
+inline constexpr std::uint32_t kPlanVersion = 7;
+>>>>>>> a41170e (sandbox: put an overlay over the workspace on request)
 inline constexpr std::uint32_t kMostEntries = 1024;
 inline constexpr std::uint32_t kMostSources = 512;
 inline constexpr std::uint32_t kMostPorts = 64;

@@ -54,6 +54,9 @@ Status check_launch(const SandboxPlan& plan, const VerifiedArtifact& artifact, c
 Result<PreparedSandbox> prepare(const SandboxPlan& plan, const VerifiedArtifact& artifact, const HostFacts& facts,
                                 const Cgroup& group) {
   const bool on_host = facts.tier() == Tier::landlock;
+  if (on_host && plan.overlay)
+    return fail_errno("sandbox", plan.workspace, ENOTSUP, "run without --workspace-mode overlay",
+                      "an overlay needs namespaces, which the Landlock tier doesn't have");
   if (on_host && plan.limits.memory_required && !group.limits_memory())
     return fail_errno("sandbox", "the memory limit", ENOTSUP, "leave it out, or run where a control group can be had",
                       "the Landlock tier counts no memory itself");

@@ -76,6 +76,7 @@ enum class Stage : std::uint8_t {
   skeleton,
   devices,
   proc,
+  overlay,
   covers,
   host_name,
   loopback,
@@ -96,12 +97,12 @@ enum class Stage : std::uint8_t {
 };
 
 inline constexpr const char* kStageNames[] = {
-    "descriptors",  "plan",      "identity",      "namespaces",        "identity-maps",
-    "non-dumpable", "root",      "skeleton",      "devices",           "proc",
-    "covers",       "host-name", "loopback",      "namespace-limits",  "seal-proc",
-    "pivot",        "limits",    "capabilities",  "no-new-privileges", "landlock",
-    "guard",        "seccomp",   "first-process", "session",           "working-directory",
-    "self-test",    "exec",
+    "descriptors",       "plan",      "identity",  "namespaces",    "identity-maps",
+    "non-dumpable",      "root",      "skeleton",  "devices",       "proc",
+    "overlay",           "covers",    "host-name", "loopback",      "namespace-limits",
+    "seal-proc",         "pivot",     "limits",    "capabilities",  "no-new-privileges",
+    "landlock",          "guard",     "seccomp",   "first-process", "session",
+    "working-directory", "self-test", "exec",
 };
 inline constexpr unsigned kStages = sizeof kStageNames / sizeof kStageNames[0];
 static_assert(kStages == static_cast<unsigned>(Stage::exec) + 1);

@@ -98,6 +98,16 @@ void View::bind_source(std::int32_t source, const std::string& target, BindOptio
                       .map_owner = options.map_owner};
 }
 
+void View::overlay(const std::string& target, Rights rights) {
+  entries_[target] = {.kind = EntryKind::overlay,
+                      .rights = rights,
+                      .flags = kIsDirectory,
+                      .mode = 0,
+                      .source = -1,
+                      .target = target,
+                      .text = {}};
+}
+
 void View::cover(EntryKind kind, std::int32_t source, const std::string& target, bool directory) {
   covers_.push_back({.kind = kind,
                      .rights = Rights::none,
@@ -117,7 +127,7 @@ const ViewEntry* View::holder(const std::string& target) const {
 
 bool View::in_our_tmpfs(const std::string& target) const {
   const ViewEntry* above = holder(target);
-  return above == nullptr || above->kind != EntryKind::bind;
+  return above == nullptr || (above->kind != EntryKind::bind && above->kind != EntryKind::overlay);
 }
 
 Status View::add_parents(const std::string& target) {
@@ -142,7 +152,8 @@ Result<std::vector<ViewEntry>> View::finish() {
   for (const std::string& target : targets) TRY(add_parents(target));
   std::vector<ViewEntry> result;
   for (auto& [target, entry] : entries_) {
-    bool mounts = entry.kind == EntryKind::bind || entry.kind == EntryKind::temporary;
+    bool mounts =
+        entry.kind == EntryKind::bind || entry.kind == EntryKind::temporary || entry.kind == EntryKind::overlay;
     if (!mounts && !in_our_tmpfs(target))
       return fail_errno("sandbox", target, EINVAL, "choose a name outside " + holder(target)->target,
                         "would be made in a directory of the host");

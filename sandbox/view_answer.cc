@@ -67,6 +67,7 @@ Result<ViewAnswers> ViewAnswers::of(const SandboxPlan& plan, int landlock_abi) {
 
 std::string ViewAnswers::host_of(const ViewEntry& entry) const {
   if (is_cover(entry.kind)) return entry.target;
+  if (entry.kind == EntryKind::overlay) return plan_->workspace;
   if (entry.kind != EntryKind::bind) return {};
   if (!entry.text.empty()) return entry.text;
   for (const Bind& bind : plan_->binds)
@@ -230,14 +231,15 @@ class ViewAnswers::Judge {
   // The view's mount, and that of the host below it.
   void look_at_mounts() {
     const unsigned flags = step_.entry != nullptr ? step_.entry->flags : 0U;
-    const bool bound = step_.entry != nullptr && step_.entry->kind == EntryKind::bind;
+    const bool overlay = step_.entry != nullptr && step_.entry->kind == EntryKind::overlay;
+    const bool bound = overlay || (step_.entry != nullptr && step_.entry->kind == EntryKind::bind);
     const bool covered = answer_.place == Place::hidden || answer_.place == Place::protection;
     writable_ = !covered && (is_private() || (bound && (flags & kReadOnly) == 0));
     executable_ = answer_.place != Place::hidden && (flags & kNoExecute) == 0;
     struct statvfs host {};
     const std::string object = answer_.exists ? answer_.host : parent_path(answer_.host);
     if (answer_.host.empty() || ::statvfs(object.c_str(), &host) != 0) return;
-    const bool read_only = (host.f_flag & ST_RDONLY) != 0;
+    const bool read_only = !overlay && (host.f_flag & ST_RDONLY) != 0;
     const bool no_execute = (host.f_flag & ST_NOEXEC) != 0;
     answer_.by_host_mount = (writable_ && read_only) || (executable_ && no_execute);
     writable_ = writable_ && !read_only;

@@ -131,16 +131,30 @@ Status ViewBuilder::add_workspace() {
   TRY(check_workspace(plan_, workspace, homes));
   visible_.push_back(workspace.real_path);
   mounts_[plan_.workspace] = workspace;
+  if (plan_.overlay) return add_overlay(workspace);
   view_.bind_source(workspace.index, plan_.workspace,
                     {.directory = true, .map_owner = maps_owner(plan_, workspace, false), .guarded = guards_},
                     Rights::read_write_execute);
   return {};
 }
 
+Status ViewBuilder::add_overlay(const Source& workspace) {
+  view_.bind_source(workspace.index, kOverlayLower,
+                    {.read_only = true, .directory = true, .map_owner = maps_owner(plan_, workspace, false)},
+                    Rights::none);
+  view_.overlay(plan_.workspace, Rights::read_write_execute);
+  if (plan_.layers.empty()) return {};  // only asked, by ViewAnswers
+  Source layers = TRY(sources.open_path(plan_.layers));
+  if (!layers.directory) return fail_errno("sandbox", plan_.layers, ENOTDIR);
+  visible_.push_back(layers.real_path);
+  view_.bind_source(layers.index, kOverlayLayers, {.directory = true}, Rights::none);
+  return {};
+}
+
 Status ViewBuilder::add_covers() {
   Covers covers(sources, mounts_);
   for (const Cover& cover : plan_.covers)
-    if (!cover.where_unguarded || !guards_) TRY(covers.add(cover));
+    if (covers_in(cover, plan_, guards_)) TRY(covers.add(cover));
   return covers.write(view_);
 }
 

@@ -37,6 +37,7 @@ class ViewBuilder {
   Status add_home();
   Status add_bind(const Bind& bind);
   Status add_workspace();
+  Status add_overlay(const Source& workspace);
   Status add_covers();
   Status add_alias(const Alias& alias);
 

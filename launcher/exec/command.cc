@@ -14,6 +14,7 @@
 
 #include "base/beneath.h"
 #include "launcher/after_run.h"
+#include "launcher/change_set.h"
 #include "launcher/errors.h"
 #include "launcher/exec/explain.h"
 #include "launcher/exec/plan.h"
@@ -212,6 +213,7 @@ class ExecCommand {
     bool on_host = facts_.tier() == sandbox::Tier::landlock;
     TRY(plan(on_host ? IdentityChoice::on_host : IdentityChoice::hoped));
     if (on_host) TRY(move_to_host());
+    TRY(keep_apart());
     TRY(look_before());
     signals_ = TRY(open_signals());
     Result<sandbox::Confined> entered = enter();
@@ -227,6 +229,17 @@ class ExecCommand {
     report_.refused_names = &refused_names_;
     refused_names_.tell_all(plan_->sandbox.workspace);
     look_after();
+    tell_changes();
+    return {};
+  }
+
+  // Under an overlay: where its changes go.
+  Status keep_apart() {
+    if (!plan_->sandbox.overlay) return {};
+    ChangeSets sets = TRY(ChangeSets::open(environment_));
+    if (is_or_contains(plan_->sandbox.workspace, real_path(sets.path())))
+      return fail("changes", sets.path(), "lies in the workspace", "set XDG_STATE_HOME to a directory outside of it");
+    changes_.emplace(TRY(sets.create(plan_->sandbox.workspace)));
     return {};
   }
 
@@ -248,6 +261,12 @@ class ExecCommand {
     if (!has_findings(seen_, options_.fail_on)) return;
     report_.code = kExitFindings;
     report_.reason = "findings";
+  }
+
+  void tell_changes() {
+    if (!changes_ || changes_->is_empty()) return;
+    tell("changes: kept apart as " + changes_->id() + "; oncelatch changes diff shows them, apply promotes them");
+    report_.changes = changes_->id();
   }
 
   Status plan(IdentityChoice choice) {
@@ -286,6 +305,10 @@ class ExecCommand {
 
   Result<sandbox::Confined> enter_once() {
     TRY(open_streams(*plan_));
+    if (changes_) {
+      TRY(changes_->give_layers(plan_->sandbox.uid, plan_->sandbox.gid));
+      plan_->sandbox.layers = changes_->layers();
+    }
     VerifiedArtifact program = TRY(verify::open_program(plan_->program));
     if (!entering_) return sandbox::enter(plan_->sandbox, program, facts_, streams_->inside());
     sandbox::Entering entering = std::move(*entering_);
@@ -363,6 +386,8 @@ class ExecCommand {
   }
 
   int save_report() {
+    if (changes_ && changes_->is_empty())
+      if (Status removed = changes_->remove(); !removed) report_error(removed.error());
     if (session_)
       if (Status removed = session_->remove(); !removed) report_error(removed.error());
     int fault = 0;
@@ -386,6 +411,7 @@ class ExecCommand {
   const std::vector<std::string>& environment_;
   std::optional<ExecPlan> plan_;
   std::optional<SessionDirectory> session_;  // of the Landlock tier
+  std::optional<ChangeSet> changes_;         // of an overlay
   sandbox::HostFacts facts_;
   std::optional<ExecStreams> streams_;
   Fd signals_;

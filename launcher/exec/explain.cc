@@ -90,6 +90,8 @@ class Explanation {
     page_.title("writable");
     page_.row(inside_.workspace,
               options_.workspace.empty() ? "the workspace: the current directory" : "the workspace: --workspace");
+    if (options_.overlay)
+      page_.row("", "--workspace-mode overlay: what is written there is kept apart until it is promoted");
     if (on_host()) {
       page_.row("$HOME, $TMPDIR", "directories of the session's own, gone at the end; /tmp itself isn't writable");
     } else {
@@ -123,7 +125,7 @@ class Explanation {
 
   void add_covers(Cover::Kind kind) {
     for (const Cover& cover : inside_.covers)
-      if (cover.kind == kind && !(cover.where_unguarded && guards())) page_.row(cover.path, origins_.of_cover(cover));
+      if (cover.kind == kind && covers_in(cover, inside_, guards())) page_.row(cover.path, origins_.of_cover(cover));
   }
 
   void add_refused() {

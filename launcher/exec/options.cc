@@ -44,6 +44,12 @@ bool is_variable_name(std::string_view name) {
 // Each returns what is wrong with the value, or nothing.
 using Complaint = std::string;
 
+Complaint take_workspace_mode(ExecOptions& options, const std::string& value) {
+  if (value != "guard" && value != "overlay") return "write guard or overlay";
+  options.overlay = value == "overlay";
+  return {};
+}
+
 Complaint take_environment(ExecOptions& options, const std::string& value) {
   std::size_t equals = value.find('=');
   if (equals == std::string::npos || !is_variable_name(value.substr(0, equals))) return "write NAME=VALUE";
@@ -210,6 +216,10 @@ constexpr OptionRow kOptions[] = {
     {"--profile", "P", "workstation (default), ci, strict, or a profile of your own: a name or a .yaml file",
      assign<&ExecOptions::profile>},
     {"--workspace", "D", "the directory it may write in (default: the current one)", assign<&ExecOptions::workspace>},
+    {"--workspace-mode", "M",
+     "guard (default): it works in the workspace, watched by names; overlay: its changes are kept apart until "
+     "oncelatch changes promotes them",
+     take_workspace_mode},
     {"--env", "K=V", "set a variable", take_environment},
     {"--pass-env", "K", "pass a variable of yours; K* passes all that start so, except those that load code",
      take_pass},

@@ -30,6 +30,7 @@ struct ExecOptions {
   std::string profile;  // empty: the default, workstation
   FromFile from_file;
   std::string workspace;  // empty: the current directory
+  bool overlay = false;   // what changes in the workspace is kept apart
   std::vector<std::pair<std::string, std::string>> set_environment;
   std::vector<std::string> pass_environment;  // exact names, or a prefix followed by *
   std::vector<std::string> read;

@@ -49,6 +49,7 @@ class PlanMaker {
     TRY(take_back());
     add_aliases(plan_.workspace.aliases);
     TRY(cover());
+    choose_workspace_mode();
     TRY(choose_environment());
     TRY(choose_command());
     add_notes();
@@ -309,6 +310,13 @@ class PlanMaker {
     if (!holds(sandbox_.workspace) && std::none_of(visible_.begin(), visible_.end(), holds))
       return;  // not shown anyway
     sandbox_.covers.push_back({.path = real, .kind = sandbox::Cover::Kind::hide, .required = true});
+  }
+
+  // Under an overlay only what else may be written has to be guarded.
+  void choose_workspace_mode() {
+    sandbox_.overlay = options_.overlay;
+    auto is_written = [](const sandbox::Bind& bind) { return bind.access == sandbox::Access::read_write; };
+    if (options_.overlay) sandbox_.guard = std::any_of(sandbox_.binds.begin(), sandbox_.binds.end(), is_written);
   }
 
   void choose_network() {

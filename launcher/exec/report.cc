@@ -34,6 +34,7 @@ void put_plan(JsonText& json, const ExecPlan& plan) {
   const sandbox::SandboxPlan& inside = plan.sandbox;
   json.key("profile").text(plan.profile.name);
   json.key("workspace").text(inside.workspace);
+  json.key("workspace_mode").text(inside.overlay ? "overlay" : "guard");
   json.key("program").text(plan.program);
   json.key("network").open('{').key("mode").text(network_name(inside.network)).key("tcp_connect_ports").open('[');
   for (std::uint16_t port : inside.connect_ports) json.number(port);
@@ -152,6 +153,7 @@ std::string exec_report_text(const ExecReport& report) {
   if (report.facts != nullptr && report.plan != nullptr) put_facts(json, *report.facts, report.plan->sandbox);
   if (report.self_test != nullptr) put_self_test(json, *report.self_test);
   if (report.plan != nullptr) put_held(json, report);
+  if (!report.changes.empty()) json.key("changes").text(report.changes);
   if (report.after_run != nullptr) put_after_run(json, *report.after_run);
   json.close('}');
   return json.take() + "\n";

@@ -28,6 +28,7 @@ struct ExecReport {
   std::string reason;              // "exited", "signal", "time limit", "memory", …
   bool refused_processes = false;  // it ended by itself where it could make no more
   std::string error;
+  std::string changes;                          // id of what an overlay kept apart; empty: nothing
   const RefusedNames* refused_names = nullptr;  // nullptr: it didn't run
   const AfterRunReport* after_run = nullptr;    // nullptr: nobody looked
 };

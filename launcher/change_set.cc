@@ -1,0 +1,242 @@
+#include "launcher/change_set.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <climits>
+#include <ctime>
+
+#include "base/beneath.h"
+#include "base/untrusted.h"
+#include "launcher/exec/environment.h"
+#include "launcher/session_directory.h"
+
+namespace oncelatch::launcher {
+
+namespace {
+
+constexpr const char* kStage = "changes";
+constexpr const char* kLayers = "layers";
+constexpr const char* kWork = "work";
+constexpr std::size_t kMostSets = 10'000;
+
+std::string shown(const std::string& text) {
+  return escape_for_display(text, 400);
+}
+
+std::int64_t coarse_now() {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
+  return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
+}
+
+// The clock of file times moves in ticks: one has passed, so that what was changed before has an older time.
+std::int64_t next_tick() {
+  const std::int64_t first = coarse_now();
+  std::int64_t now = first;
+  while (now == first) {
+    const timespec moment{0, 200'000};
+    ::nanosleep(&moment, nullptr);
+    now = coarse_now();
+  }
+  return now;
+}
+
+Result<Fd> open_or_make(int parent, const std::string& name, const std::string& path) {
+  Result<Fd> made = make_directory(parent, name, 0700);
+  if (made || made.error().errno_value != EEXIST) return made;
+  Fd directory = TRY(open_beneath(parent, name, O_RDONLY | O_DIRECTORY));
+  if (Status check = check_private_directory(directory.get(), path); !check)
+    return fail(kStage, shown(path), check.error().what, "make it yours alone: chmod 700");
+  return directory;
+}
+
+// ~/.local/state may not exist yet.
+Result<Fd> open_state(const std::string& path) {
+  std::string made;
+  for (std::size_t end = 0; end != std::string::npos;) {
+    end = path.find('/', end + 1);
+    made = path.substr(0, end);
+    if (::mkdir(made.c_str(), 0700) != 0 && errno != EEXIST && errno != EACCES && errno != EROFS)
+      return fail_errno(kStage, shown(made), errno, "set XDG_STATE_HOME to a directory of yours");
+  }
+  Result<Fd> opened = open_directory(path);
+  if (!opened)
+    return fail_errno(kStage, shown(path), opened.error().errno_value, "set XDG_STATE_HOME to a directory of yours");
+  return opened;
+}
+
+Result<std::string> state_path(const std::vector<std::string>& environment) {
+  const std::string state = value_of(environment, "XDG_STATE_HOME");
+  if (!state.empty() && state[0] == '/') return state;
+  const std::string home = value_of(environment, "HOME");
+  if (home.empty() || home[0] != '/')
+    return fail(kStage, "$HOME", "neither XDG_STATE_HOME nor HOME names a directory", "set one of them");
+  return home + "/.local/state";
+}
+
+Status take_lock(int lock, const std::string& id) {
+  if (::flock(lock, LOCK_EX | LOCK_NB) == 0) return {};
+  return fail_errno(kStage, shown(id), EBUSY, "wait until the run has ended", "a run or another command works on it");
+}
+
+// Not synced, which would cost more than the whole start: a set that isn't whole holds nothing yet.
+Status write_new(int directory, const char* name, const std::string& text) {
+  Fd file = TRY(open_beneath(directory, name, O_WRONLY | O_CREAT | O_EXCL, 0600));
+  return write_all(file.get(), text, name);
+}
+
+// "STARTED DEVICE INODE"
+bool read_numbers(const std::string& text, std::array<std::uint64_t, 3>& numbers) {
+  const char* here = text.data();
+  const char* end = here + text.size();
+  for (std::uint64_t& number : numbers) {
+    while (here != end && *here == ' ') ++here;
+    auto [next, error] = std::from_chars(here, end, number);
+    if (error != std::errc()) return false;
+    here = next;
+  }
+  return here == end;
+}
+
+}  // namespace
+
+Result<ChangeSets> ChangeSets::open(const std::vector<std::string>& environment) {
+  ChangeSets sets;
+  const std::string state = TRY(state_path(environment));
+  Fd directory = TRY(open_state(state));
+  Fd own = TRY(open_or_make(directory.get(), "oncelatch", state + "/oncelatch"));
+  sets.path_ = state + "/oncelatch/changes";
+  sets.directory_ = TRY(open_or_make(own.get(), "changes", sets.path_));
+  return sets;
+}
+
+Result<ChangeSet> ChangeSets::create(const std::string& workspace) const {
+  ChangeSet set;
+  set.id_ = TRY(new_session_id());
+  set.path_ = path_ + "/" + set.id_;
+  set.parent_ = Fd(::fcntl(directory_.get(), F_DUPFD_CLOEXEC, 3));
+  set.directory_ = TRY(make_directory(directory_.get(), set.id_, 0700));
+  Status filled = set.fill(workspace);
+  if (!filled) (void)set.remove();
+  TRY(std::move(filled));
+  return set;
+}
+
+Status ChangeSet::fill(const std::string& workspace) {
+  workspace_ = workspace;
+  lock_ = TRY(open_beneath(directory_.get(), "lock", O_RDWR | O_CREAT | O_EXCL, 0600));
+  TRY(take_lock(lock_.get(), id_));
+  struct stat found {};
+  if (::lstat(workspace.c_str(), &found) != 0) return fail_errno(kStage, shown(workspace), errno);
+  device_ = found.st_dev;
+  inode_ = found.st_ino;
+  Fd layers = TRY(make_directory(directory_.get(), kLayers, 0700));
+  // The mode of what is seen at the workspace's name.
+  (void)TRY(make_directory(layers.get(), "upper", found.st_mode & 0777));
+  (void)TRY(make_directory(layers.get(), kWork, 0700));
+  TRY(write_new(directory_.get(), "workspace", workspace));
+  started_ = next_tick();
+  const std::string numbers = std::to_string(started_) + " " + std::to_string(device_) + " " + std::to_string(inode_);
+  return write_new(directory_.get(), "started", numbers);
+}
+
+Status ChangeSet::read() {
+  workspace_ = TRY(read_file(directory_.get(), "workspace", PATH_MAX));
+  const std::string text = TRY(read_file(directory_.get(), "started", 100));
+  std::array<std::uint64_t, 3> numbers{};
+  if (workspace_.empty() || workspace_[0] != '/' || !read_numbers(text, numbers))
+    return fail(kStage, shown(path_), "isn't whole");
+  started_ = static_cast<std::int64_t>(numbers[0]);
+  device_ = numbers[1];
+  inode_ = numbers[2];
+  return {};
+}
+
+Status ChangeSet::give_layers(uid_t uid, gid_t gid) const {
+  if (::geteuid() != 0) return {};
+  Fd layers = TRY(open_beneath(directory_.get(), kLayers, O_RDONLY | O_DIRECTORY));
+  for (const char* name : {"upper", kWork, ""})
+    if (::fchownat(layers.get(), name, uid, gid, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) != 0)
+      return fail_errno(kStage, shown(path_ + "/layers/" + name), errno, {}, "chown");
+  return {};
+}
+
+Result<Fd> ChangeSet::open_upper() const {
+  return open_beneath(directory_.get(), std::string(kLayers) + "/upper", O_RDONLY | O_DIRECTORY);
+}
+
+Result<Fd> ChangeSet::open_workspace() const {
+  if (workspace_.empty())
+    return fail(kStage, shown(id_), "isn't whole: the run that made it was ended at its start",
+                "oncelatch changes drop " + shown(id_));
+  Fd directory(::open(workspace_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!directory) return fail_errno(kStage, shown(workspace_), errno, "its changes stay: oncelatch changes diff");
+  struct stat found {};
+  if (::fstat(directory.get(), &found) != 0 || found.st_dev != device_ || found.st_ino != inode_)
+    return fail(kStage, shown(workspace_), "isn't the directory any more that the run worked on",
+                "put it back under its name; the changes stay");
+  return directory;
+}
+
+bool ChangeSet::is_empty() const {
+  Result<Fd> upper = open_upper();
+  DIR* stream = upper ? ::fdopendir(upper->get()) : nullptr;
+  if (stream == nullptr) return false;
+  (void)upper->release();
+  bool empty = true;
+  while (const dirent* entry = ::readdir(stream)) {
+    const std::string name = entry->d_name;
+    empty = empty && (name == "." || name == "..");
+  }
+  ::closedir(stream);
+  return empty;
+}
+
+Status ChangeSet::remove() {
+  directory_.reset();
+  return remove_tree(parent_.get(), id_);
+}
+
+Result<ChangeSet> ChangeSets::find(const std::string& id, bool lock) const {
+  ChangeSet set;
+  set.id_ = id;
+  set.path_ = path_ + "/" + id;
+  set.parent_ = Fd(::fcntl(directory_.get(), F_DUPFD_CLOEXEC, 3));
+  Result<Fd> directory = is_session_name(id) ? open_beneath(directory_.get(), id, O_RDONLY | O_DIRECTORY)
+                                             : Result<Fd>(fail_errno(kStage, shown(id), ENOENT));
+  if (!directory) return fail_errno(kStage, shown(id), directory.error().errno_value, "oncelatch changes list");
+  set.directory_ = std::move(*directory);
+  Result<Fd> held = open_beneath(set.directory_.get(), "lock", O_RDWR);
+  if (held) set.lock_ = std::move(*held);
+  if (lock && set.lock_) TRY(take_lock(set.lock_.get(), id));
+  if (!set.read()) set.workspace_.clear();  // the run that made it was ended at its start
+  return set;
+}
+
+std::vector<std::string> ChangeSets::ids() const {
+  std::vector<std::string> found;
+  Fd copy(::openat(directory_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  DIR* stream = copy ? ::fdopendir(copy.get()) : nullptr;
+  if (stream == nullptr) return found;
+  (void)copy.release();
+  while (const dirent* entry = ::readdir(stream))
+    if (is_session_name(entry->d_name) && found.size() < kMostSets) found.emplace_back(entry->d_name);
+  ::closedir(stream);
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+bool ChangeSets::is_busy(const std::string& id) const {
+  Result<Fd> lock = open_beneath(directory_.get(), id + "/lock", O_RDWR);
+  return lock && ::flock(lock->get(), LOCK_SH | LOCK_NB) != 0;
+}
+
+}  // namespace oncelatch::launcher
