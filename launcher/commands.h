@@ -24,6 +24,8 @@ namespace oncelatch::launcher {
 [[nodiscard]] int audit_verify(const std::vector<std::string>& environment);
 // 0, or the code of what was refused; nothing of the repository is run.
 [[nodiscard]] int worktree(const WorktreeOptions& options, const std::vector<std::string>& environment);
+// 0; 1 where `apply` left something.
+[[nodiscard]] int changes(const ChangesOptions& options, const std::vector<std::string>& environment);
 [[nodiscard]] int demo(bool watch, const std::vector<std::string>& environment);
 
 }  // namespace oncelatch::launcher

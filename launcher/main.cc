@@ -35,6 +35,8 @@ int main(int argc, char** argv) {
       return doctor(parsed.json);
     case Command::worktree:
       return worktree(parsed.worktree, environment);
+    case Command::changes:
+      return changes(parsed.changes, environment);
     case Command::demo:
       return demo(parsed.watch, environment);
   }

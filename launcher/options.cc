@@ -120,6 +120,35 @@ void add_worktree(CLI::App& app, ParsedCommand& parsed) {
       ->add_flag("--force", parsed.worktree.force, "Lose it");
 }
 
+void add_changes(CLI::App& app, ParsedCommand& parsed) {
+  using Verb = ChangesOptions::Verb;
+  struct Row {
+    const char* name;
+    const char* help;
+    Verb verb;
+  };
+  constexpr Row kRows[] = {{"list", "What is kept, of which workspace", Verb::list},
+                           {"diff", "What differs from the workspace as it is now", Verb::diff},
+                           {"apply", "Promote into the workspace all of it, or what lies at the paths", Verb::apply},
+                           {"drop", "Remove a set with everything in it", Verb::drop}};
+  CLI::App* changes = app.add_subcommand("changes", "What runs with --workspace-mode overlay left");
+  changes->require_subcommand(1);
+  for (const Row& row : kRows) {
+    CLI::App* verb = changes->add_subcommand(row.name, row.help);
+    verb->add_flag("--json", parsed.changes.json, "JSON");
+    if (row.verb == Verb::drop)
+      verb->add_option("id", parsed.changes.words, "Set as listed (default: this directory's only one)")
+          ->expected(0, 1);
+    else if (row.verb != Verb::list)
+      verb->add_option("id-and-paths", parsed.changes.words,
+                       "Set as listed (default: this directory's only one), then paths in the workspace");
+    verb->callback([&parsed, chosen = row.verb] {
+      parsed.command = Command::changes;
+      parsed.changes.verb = chosen;
+    });
+  }
+}
+
 // Listed for the help only: these are done before this parser is asked (launcher/exec/main.cc).
 void add_light(CLI::App& app) {
   app.add_subcommand("exec", "Run any command in the sandbox (options: oncelatch exec --help)");
@@ -140,8 +169,8 @@ void add_rest(CLI::App& app, ParsedCommand& parsed) {
 
 // CLI11 would only say that a command is required.
 std::string unknown_command(const std::vector<std::string>& arguments) {
-  static const std::vector<std::string_view> known = {"run",   "exec",     "why",    "attach", "approvals",
-                                                      "audit", "worktree", "doctor", "demo"};
+  static const std::vector<std::string_view> known = {"run",   "exec",    "why",      "attach", "approvals",
+                                                      "audit", "changes", "worktree", "doctor", "demo"};
   if (arguments.empty() || arguments[0].empty() || arguments[0][0] == '-') return {};
   if (std::find(known.begin(), known.end(), arguments[0]) != known.end()) return {};
   const std::string near = nearest_word(arguments[0], known);
@@ -170,6 +199,7 @@ ParsedCommand parse_command_line(int argc, const char* const* argv) {
   add_approvals(app, parsed);
   add_audit(app, parsed);
   add_worktree(app, parsed);
+  add_changes(app, parsed);
   add_rest(app, parsed);
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());

@@ -24,6 +24,7 @@ enum class Command {
   audit_verify,
   doctor,
   worktree,
+  changes,
   demo
 };
 
@@ -53,11 +54,19 @@ struct WorktreeOptions {
   bool force = false;   // drop: also what would be lost
 };
 
+struct ChangesOptions {
+  enum class Verb { list, diff, apply, drop };
+  Verb verb = Verb::list;
+  std::vector<std::string> words;  // the set's id, or none; then paths
+  bool json = false;
+};
+
 struct ParsedCommand {
   std::optional<int> exit_now;
   Command command = Command::doctor;
   RunOptions run;
   WorktreeOptions worktree;
+  ChangesOptions changes;
   std::string id;  // approvals accept|decline, attach, audit list --session
   bool json = false;
   std::size_t most = 1000;  // audit list: newest rows

@@ -71,11 +71,7 @@ struct TextList {
 };
 
 inline constexpr std::uint32_t kPlanMagic = 0x31504C4F;  // "OLP1"
-<<<<<<< HEAD
-inline constexpr std::uint32_t kPlanVersion = 8;
-=======
-inline constexpr std::uint32_t kPlanVersion = 7;
->>>>>>> a41170e (sandbox: put an overlay over the workspace on request)
+inline constexpr std::uint32_t kPlanVersion = 9;
 inline constexpr std::uint32_t kMostEntries = 1024;
 inline constexpr std::uint32_t kMostSources = 512;
 inline constexpr std::uint32_t kMostPorts = 64;
