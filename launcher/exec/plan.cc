@@ -43,13 +43,13 @@ class PlanMaker {
     choose_network();
     TRY(choose_limits());
     choose_user();
+    choose_workspace_mode();
     if (begin) TRY(begin(plan_));
     show_certificates();
     TRY(show_toolchains());
     TRY(take_back());
     add_aliases(plan_.workspace.aliases);
     TRY(cover());
-    choose_workspace_mode();
     TRY(choose_environment());
     TRY(choose_command());
     add_notes();
@@ -312,7 +312,7 @@ class PlanMaker {
     sandbox_.covers.push_back({.path = real, .kind = sandbox::Cover::Kind::hide, .required = true});
   }
 
-  // Under an overlay only what else may be written has to be guarded.
+  // Under an overlay only what else may be written has to be guarded; all of that is known by now.
   void choose_workspace_mode() {
     sandbox_.overlay = options_.overlay;
     auto is_written = [](const sandbox::Bind& bind) { return bind.access == sandbox::Access::read_write; };
