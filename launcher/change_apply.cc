@@ -81,12 +81,13 @@ class Promotion {
       for (const Change* change : *group) try_one(*change);
     return std::move(left_);
   }
+  [[nodiscard]] const std::vector<std::string>& done() const { return done_; }
 
  private:
   void try_one(const Change& change) {
     Why why = reason_against(change);
     if (why.empty()) why = change.what == Change::What::removed ? remove(change) : put(change);
-    if (!why.empty()) left_.push_back({change, why});
+    why.empty() ? done_.push_back(key_of(change)) : left_.push_back({change, why});
   }
 
   Why reason_against(const Change& change) const {
@@ -240,6 +241,7 @@ class Promotion {
   sandbox::GuardRules rules_;
   bool ready_ = false;
   unsigned names_ = 0;
+  std::vector<std::string> done_;
   std::vector<NotPromoted> left_;
 };
 
@@ -248,9 +250,11 @@ class Promotion {
 Result<std::vector<NotPromoted>> apply_changes(const ChangeSet& set, const std::vector<Change>& chosen) {
   Fd workspace = TRY(set.open_workspace());
   Fd upper = TRY(set.open_upper());
-  std::vector<NotPromoted> left = Promotion(set, upper.get(), workspace.get()).apply(chosen);
+  Promotion promotion(set, upper.get(), workspace.get());
+  std::vector<NotPromoted> left = promotion.apply(chosen);
   // Before the set may go.
   if (::syncfs(workspace.get()) != 0) return fail_errno("changes", set.id(), errno, {}, "write to disk");
+  TRY(set.add_promoted(promotion.done()));
   return left;
 }
 

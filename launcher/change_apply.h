@@ -1,5 +1,6 @@
-// Promotes changes into the workspace, one object after another, each whole or not at all: a temporary name beside it,
-// then a rename that must find what was looked at. Whatever can't be promoted stays in the set, and is told.
+// Promotes changes into the workspace, which is noted in the set: one object after another, each whole or not at all: a
+// temporary name beside it, then a rename that must find what was looked at. Whatever can't be promoted stays in the
+// set, and is told.
 //
 //   std::vector<NotPromoted> left = TRY(apply_changes(set, chosen));
 //

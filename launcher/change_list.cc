@@ -74,8 +74,8 @@ class Walk {
       open.pop_back();
       look_into(directory, open);
     }
-    std::stable_sort(list_.changes.begin(), list_.changes.end(),
-                     [](const Change& a, const Change& b) { return a.path < b.path; });
+    std::sort(list_.changes.begin(), list_.changes.end(),
+              [](const Change& a, const Change& b) { return a.path != b.path ? a.path < b.path : a.what > b.what; });
     return std::move(list_);
   }
 
@@ -247,10 +247,17 @@ std::string name_of(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
+std::string key_of(const Change& change) {
+  return (change.what == Change::What::removed ? "-" : "+") + change.path;
+}
+
 Result<ChangeList> list_changes(const ChangeSet& set) {
   Fd workspace = TRY(set.open_workspace());
   Fd upper = TRY(set.open_upper());
-  return Walk(upper.get(), workspace.get(), set.started()).take();
+  ChangeList list = Walk(upper.get(), workspace.get(), set.started()).take();
+  const std::set<std::string> promoted = set.promoted();
+  std::erase_if(list.changes, [&](const Change& change) { return promoted.count(key_of(change)) != 0; });
+  return list;
 }
 
 }  // namespace oncelatch::launcher

@@ -4,7 +4,7 @@
 //   ChangeList list = TRY(list_changes(set));
 //   for (const Change& change : list.changes) show(change.path, change.what);
 //
-// What equals the workspace is no change, so what was promoted is listed no more. Ownership: values. Threads: one.
+// What equals the workspace is no change, and what was promoted is listed no more. Ownership: values. Threads: one.
 // Failure: Error of stage "changes". Bounds: a million entries, 64 MiB of names; beyond them `complete` is false. A
 // directory of the layer that its owner may not read is made readable. After fork: not used.
 #pragma once
@@ -42,6 +42,8 @@ struct ChangeList {
 };
 
 [[nodiscard]] Result<ChangeList> list_changes(const ChangeSet& set);
+// Of ChangeSet::promoted().
+[[nodiscard]] std::string key_of(const Change& change);
 
 // A file of the upper layer, whatever its mode is; errno where there is none.
 [[nodiscard]] Fd open_in_layer(int directory, const std::string& path, int flags);

@@ -25,6 +25,8 @@ namespace {
 constexpr const char* kStage = "changes";
 constexpr const char* kLayers = "layers";
 constexpr const char* kWork = "work";
+constexpr const char* kPromoted = "promoted";
+constexpr std::size_t kMostPromoted = std::size_t{256} << 20;
 constexpr std::size_t kMostSets = 10'000;
 
 std::string shown(const std::string& text) {
@@ -184,6 +186,25 @@ Result<Fd> ChangeSet::open_workspace() const {
     return fail(kStage, shown(workspace_), "isn't the directory any more that the run worked on",
                 "put it back under its name; the changes stay");
   return directory;
+}
+
+std::set<std::string> ChangeSet::promoted() const {
+  std::set<std::string> keys;
+  const Result<std::string> text = read_file(directory_.get(), kPromoted, kMostPromoted);
+  if (!text) return keys;
+  for (std::size_t start = 0; start < text->size();) {
+    const std::size_t end = std::min(text->find('\0', start), text->size());
+    keys.insert(text->substr(start, end - start));
+    start = end + 1;
+  }
+  return keys;
+}
+
+Status ChangeSet::add_promoted(const std::vector<std::string>& keys) const {
+  Fd file = TRY(open_beneath(directory_.get(), kPromoted, O_WRONLY | O_CREAT | O_APPEND, 0600));
+  std::string text;
+  for (const std::string& key : keys) text += key + '\0';
+  return write_all(file.get(), text, kPromoted);
 }
 
 bool ChangeSet::is_empty() const {

@@ -10,12 +10,13 @@
 //
 // What lies in layers/upper is the agent's own: names, modes, links, devices; it is only ever reached by descriptors.
 // Ownership: holds its directory and lock open. Threads: one. Failure: Error of stage "changes". Layout: lock
-// workspace started layers/upper layers/work. After fork: not used. Part of the light program.
+// workspace started promoted layers/upper layers/work. After fork: not used. Part of the light program.
 #pragma once
 
 #include <sys/types.h>
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,9 @@ class ChangeSet {
   [[nodiscard]] Result<Fd> open_upper() const;
   // The very directory that the run worked on, or an Error.
   [[nodiscard]] Result<Fd> open_workspace() const;
+  // Keys of what was promoted already; what the workspace becomes later is no change of the set.
+  [[nodiscard]] std::set<std::string> promoted() const;
+  [[nodiscard]] Status add_promoted(const std::vector<std::string>& keys) const;
   [[nodiscard]] bool is_empty() const;
   // Whatever lies in it, without following a link.
   [[nodiscard]] Status remove();

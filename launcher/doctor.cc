@@ -78,6 +78,7 @@ void add_guarantees(Page& page, const sandbox::HostFacts& host, const DoctorProb
     for (const std::string& layer : one.layers) layers += (layers.empty() ? "" : ", ") + layer;
     page.row(one.name, layers.empty() ? "not given" : layers);
     if (!one.limit.empty()) page.row("", "limit: " + one.limit);
+    if (!one.instead.empty()) page.row("", "try: " + one.instead);
   }
 }
 

@@ -11,6 +11,8 @@ set(ONCELATCH_LIGHT_SOURCES
   base/result.cc
   base/untrusted.cc
   launcher/after_run.cc
+  launcher/change_effects.cc
+  launcher/change_list.cc
   launcher/change_set.cc
   launcher/errors.cc
   launcher/exec/attempt.cc

@@ -14,6 +14,8 @@ constexpr const char* kHardLinks = "a hard link that lies in the workspace reach
 constexpr const char* kMetadata = "modes, owners and times of the user's own files can be changed everywhere";
 constexpr const char* kHostPorts = "Landlock alone, TCP only; UDP and every address on an allowed port stay open";
 constexpr const char* kNewFiles = "new files of any name can be made in the workspace, hooks and settings included";
+constexpr const char* kOverlay =
+    "oncelatch exec --workspace-mode overlay holds it: what changes is kept apart until oncelatch changes promotes it";
 constexpr const char* kOtherNames =
     "names that are only held or reported are told after the run; what an existing link of the repository leads to "
     "counts by its own name";
@@ -84,7 +86,7 @@ Guarantee creation_guard_by_overlay(const HostFacts& facts, const SandboxPlan& p
 
 Guarantee creation_guard(const HostFacts& facts, const SandboxPlan& plan) {
   if (plan.overlay) return creation_guard_by_overlay(facts, plan);
-  if (!plan.guard || !facts.can_guard()) return {"creation_guard", {}, kNewFiles};
+  if (!plan.guard || !facts.can_guard()) return {"creation_guard", {}, kNewFiles, kOverlay};
   return {"creation_guard", {"broker by names", "landlock lets nothing be made or written without it"}, kOtherNames};
 }
 

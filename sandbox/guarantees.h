@@ -23,6 +23,7 @@ struct Guarantee {
                      // processes terminal limits explain
   std::vector<std::string> layers;  // independent: each alone refuses. Empty: not given
   std::string limit;                // what is not covered, in a sentence; may be empty
+  std::string instead = {};         // what would hold it, where it isn't given
 };
 
 // All eleven, always in this order.

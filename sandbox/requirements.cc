@@ -69,6 +69,7 @@ std::string describe(const Guarantee& guarantee, unsigned required) {
 struct Shortfall {
   std::string missing;
   std::string words;  // of --accept-loss
+  std::string instead;
 };
 
 Shortfall shortfall(const std::vector<Guarantee>& given, const std::vector<Requirement>& required,
@@ -77,6 +78,8 @@ Shortfall shortfall(const std::vector<Guarantee>& given, const std::vector<Requi
   for (const Requirement& requirement : required) {
     if (!falls_short(given, requirement) || contains(accepted, requirement.name)) continue;
     result.missing += (result.missing.empty() ? "" : ", ") + describe(*held(given, requirement), requirement.layers);
+    if (const std::string& instead = held(given, requirement)->instead; !instead.empty())
+      result.instead += requirement.name + ": " + instead + ". ";
     result.words += (result.words.empty() ? "" : "; ") + std::string("--accept-loss ") + requirement.name +
                     " gives up: " + given_up(requirement.name);
   }
@@ -118,7 +121,7 @@ Status check_required(const std::vector<Guarantee>& given, const std::vector<Req
   if (missing.missing.empty()) return {};
   std::string why = one_line(facts.missing());
   std::string paragraph = "Not held as required: " + missing.missing + ". " + why + (why.empty() ? "" : " ") +
-                          "To go on without, accept each loss by name: " + missing.words + ".";
+                          missing.instead + "To go on without, accept each loss by name: " + missing.words + ".";
   return Failure(Error{.stage = "sandbox",
                        .object = "the " + std::string(tier_name(facts.tier())) + " tier of this machine",
                        .what = "a required guarantee is not available",

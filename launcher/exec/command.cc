@@ -14,6 +14,7 @@
 
 #include "base/beneath.h"
 #include "launcher/after_run.h"
+#include "launcher/change_effects.h"
 #include "launcher/change_set.h"
 #include "launcher/errors.h"
 #include "launcher/exec/explain.h"
@@ -246,7 +247,8 @@ class ExecCommand {
   // Of what may be written: a walk of its own, so only where somebody wants to know.
   Status look_before() {
     if (options_.fail_on.empty() && options_.report.empty() && options_.sarif.empty()) return {};
-    std::vector<std::string> roots = {plan_->sandbox.workspace};
+    std::vector<std::string> roots;
+    if (!changes_) roots.push_back(plan_->sandbox.workspace);
     for (const sandbox::Bind& bind : plan_->sandbox.binds)
       if (bind.access == sandbox::Access::read_write && bind.target == bind.source) roots.push_back(bind.source);
     after_run_.emplace(TRY(AfterRun::begin(roots)));
@@ -256,11 +258,17 @@ class ExecCommand {
   void look_after() {
     if (!after_run_) return;
     seen_ = after_run_->end();
+    if (changes_) add_effects(effects_of(*changes_));
     report_.after_run = &seen_;
     for (const std::string& line : effect_lines(seen_)) tell(line);
     if (!has_findings(seen_, options_.fail_on)) return;
     report_.code = kExitFindings;
     report_.reason = "findings";
+  }
+
+  void add_effects(AfterRunReport more) {
+    seen_.complete = seen_.complete && more.complete;
+    for (HostEffect& effect : more.effects) seen_.effects.push_back(std::move(effect));
   }
 
   void tell_changes() {

@@ -257,6 +257,9 @@ class PlanMaker {
       if (bind.access == sandbox::Access::read_write && bind.source != writable_[0]) writable_.push_back(bind.source);
     for (const std::string& root : writable_) add_covers(TRY(git_covers(root, writable_, root == sandbox_.workspace)));
     for (const std::string& relative : read_inside_) protect(sandbox_.workspace, relative);
+    if (options_.own_branch && options_.overlay)
+      return fail("command line", "--git own-branch", "isn't kept under an overlay: what changes is looked at instead",
+                  "leave out one of the two");
     if (options_.own_branch) TRY(keep_other_branches());
     std::string own = real_path(TRY(sandbox::find_companion("oncelatch-exec")));
     std::string directory = own.substr(0, own.rfind('/'));
