@@ -68,9 +68,9 @@ class Walk {
   Walk(int upper, int workspace, std::int64_t started) : upper_(upper), workspace_(workspace), started_(started) {}
 
   ChangeList take() {
-    std::vector<std::string> open{""};
+    std::vector<Directory> open{{"", false}};
     while (!open.empty() && list_.complete) {
-      const std::string directory = std::move(open.back());
+      const Directory directory = std::move(open.back());
       open.pop_back();
       look_into(directory, open);
     }
@@ -80,6 +80,11 @@ class Walk {
   }
 
  private:
+  struct Directory {
+    std::string path;
+    bool alone;  // nothing of the one below it is seen in it: it is opaque, or lies in one that is
+  };
+
   // False where there is more than is looked at.
   bool names_in(int directory, Names& names) {
     Fd copy(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -100,7 +105,8 @@ class Walk {
     return all;
   }
 
-  void look_into(const std::string& path, std::vector<std::string>& open) {
+  void look_into(const Directory& directory, std::vector<Directory>& open) {
+    const std::string& path = directory.path;
     Fd upper = open_in_layer(upper_, path.empty() ? "." : path, O_RDONLY | O_DIRECTORY);
     Names names;
     if (!upper || !names_in(upper.get(), names)) {
@@ -110,11 +116,13 @@ class Walk {
     Result<Fd> lower = open_beneath(workspace_, path.empty() ? "." : path, O_RDONLY | O_DIRECTORY);
     const int below = lower ? lower->get() : -1;
     const std::string before = path.empty() ? "" : path + "/";
-    for (const std::string& name : names) look_at(upper.get(), below, name, before + name, open);
-    if (below >= 0 && has_attribute(upper.get(), "user.overlay.opaque", 'y')) look_for_gone(below, before, names);
+    const bool alone = directory.alone || has_attribute(upper.get(), "user.overlay.opaque", 'y');
+    std::vector<Directory> inside;
+    for (const std::string& name : names) look_at(upper.get(), below, name, before + name, inside);
+    for (Directory& one : inside) open.push_back({std::move(one.path), alone});
+    if (below >= 0 && alone) look_for_gone(below, before, names);
   }
 
-  // An opaque directory shows nothing of the one below it.
   void look_for_gone(int below, const std::string& before, const Names& kept) {
     Names names;
     list_.complete = names_in(below, names) && list_.complete;
@@ -123,7 +131,7 @@ class Walk {
   }
 
   void look_at(int directory, int below, const std::string& name, const std::string& path,
-               std::vector<std::string>& open) {
+               std::vector<Directory>& open) {
     struct stat is {};
     struct stat was {};
     if (::fstatat(directory, name.c_str(), &is, AT_SYMLINK_NOFOLLOW) != 0) {
@@ -137,7 +145,7 @@ class Walk {
     }
     if (there && S_ISDIR(was.st_mode) && !S_ISDIR(is.st_mode)) add_gone(below, name, path);
     const bool too_deep = path.size() > kLongestPath;
-    if (S_ISDIR(is.st_mode) && !too_deep) open.push_back(path);
+    if (S_ISDIR(is.st_mode) && !too_deep) open.push_back({path, false});
     if (there && is_same(directory, below, name, is, was)) return;
     Change change;
     change.path = path;
