@@ -184,6 +184,10 @@ Status write_file_atomic(int dir, const std::string& path, std::string_view byte
   return write_and_rename(place, temporary, bytes, mode, path);
 }
 
+int rename_by(int from, const std::string& name, int to, const std::string& as, unsigned flags) {
+  return static_cast<int>(::syscall(SYS_renameat2, from, name.c_str(), to, as.c_str(), flags));
+}
+
 Status write_all(int fd, std::string_view bytes, const std::string& name) {
   while (!bytes.empty()) {
     ssize_t put = ::write(fd, bytes.data(), bytes.size());

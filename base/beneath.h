@@ -41,6 +41,8 @@ namespace oncelatch {
 // missing tree is success. Mount points inside are not crossed. What can't be removed stays, the rest goes, the first
 // error is returned.
 [[nodiscard]] Status remove_tree(int dir, const std::string& name);
+// Of one component each; flags of renameat2(2). -1 and errno.
+[[nodiscard]] int rename_by(int from, const std::string& name, int to, const std::string& as, unsigned flags);
 // All bytes, restarting on EINTR and short writes.
 [[nodiscard]] Status write_all(int fd, std::string_view bytes, const std::string& name);
 

@@ -143,7 +143,7 @@ class AfterRun::Walk {
 
   Tree take() {
     std::vector<std::string> open{""};
-    while (!open.empty() && complete) {
+    while (!open.empty() && !exhausted_) {
       const std::string directory = std::move(open.back());
       open.pop_back();
       look_into(directory, open);
@@ -156,7 +156,7 @@ class AfterRun::Walk {
   void look_into(const std::string& directory, std::vector<std::string>& open) {
     Result<Fd> opened = open_beneath(root_, directory.empty() ? "." : directory, O_RDONLY | O_DIRECTORY);
     if (!opened) {
-      // Gone meanwhile is fine; what can't be looked into isn't.
+      // Gone meanwhile is fine; what can't be looked into isn't, and doesn't keep the rest from being looked at.
       if (opened.error().errno_value != ENOENT) complete = false;
       return;
     }
@@ -176,7 +176,7 @@ class AfterRun::Walk {
       const std::string_view name(entry->d_name);
       if (name == "." || name == "..") continue;
       if (++entries_ > kMostEntries || Clock::now() > deadline_) {
-        complete = false;
+        exhaust();
         break;
       }
       look_at(descriptor, entry->d_name, directory.empty() ? entry->d_name : directory + "/" + entry->d_name, open);
@@ -200,10 +200,7 @@ class AfterRun::Walk {
     const Verdict verdict = judge_effect(path, found.st_mode, text);
     if (verdict.guard == nullptr) return;
     names_ += path.size();
-    if (names_ > kMostNames) {
-      complete = false;
-      return;
-    }
+    if (names_ > kMostNames) return exhaust();
     if (S_ISREG(found.st_mode)) text = text_of(directory, name);
     tree_[path] = {.verdict = verdict,
                    .inode = found.st_ino,
@@ -231,7 +228,13 @@ class AfterRun::Walk {
     return text;
   }
 
+  void exhaust() {
+    complete = false;
+    exhausted_ = true;
+  }
+
   int root_;
+  bool exhausted_ = false;
   Clock::time_point deadline_;
   Tree tree_;
   std::size_t entries_ = 0;
@@ -284,6 +287,21 @@ AfterRunReport AfterRun::end() const {
     }
   }
   return report;
+}
+
+AfterRun::Place AfterRun::place_of(const HostEffect& effect) const {
+  for (const Root& root : roots_) {
+    if (!effect.path.starts_with(root.path + "/")) continue;
+    Place place{.root = root.directory.get(), .path = effect.path.substr(root.path.size() + 1), .text = {}};
+    const auto found = root.before.find(place.path);
+    if (found == root.before.end()) return place;
+    const Seen& was = found->second;
+    place.was = was.mode;
+    place.whole = S_ISLNK(was.mode) || (S_ISREG(was.mode) && was.text.size() == static_cast<std::size_t>(was.size));
+    place.text = was.text;
+    return place;
+  }
+  return {};
 }
 
 bool AfterRun::is_told_by(const Seen& directory, const Seen& below) {

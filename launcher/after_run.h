@@ -42,6 +42,15 @@ class AfterRun {
   // Directories, or files, which are looked at by their directory's name for them.
   [[nodiscard]] static Result<AfterRun> begin(const std::vector<std::string>& roots);
   [[nodiscard]] AfterRunReport end() const;
+  // Where an effect of end() lies, and what was there before.
+  struct Place {
+    int root = -1;     // borrowed
+    std::string path;  // relative to it
+    mode_t was = 0;    // 0: nothing
+    bool whole = false;
+    std::string text;  // of a regular file, where all of it was kept; the target of a link
+  };
+  [[nodiscard]] Place place_of(const HostEffect& effect) const;
 
  private:
   struct Seen {

@@ -1,13 +1,13 @@
 #include "launcher/change_apply.h"
 
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 
 #include "base/beneath.h"
@@ -197,26 +197,26 @@ class Promotion {
   // What it replaces is looked at once it's out of the way: another one goes back.
   static Why give_name(int parent, const std::string& temporary, const std::string& name, const struct stat* was) {
     if (was == nullptr) {
-      if (::renameat2(parent, temporary.c_str(), parent, name.c_str(), RENAME_NOREPLACE) == 0) return {};
+      if (rename_by(parent, temporary, parent, name, RENAME_NOREPLACE) == 0) return {};
       return errno == EEXIST ? "was made in the workspace meanwhile" : failed("give it its name");
     }
-    if (::renameat2(parent, temporary.c_str(), parent, name.c_str(), RENAME_EXCHANGE) != 0) return failed("replace it");
+    if (rename_by(parent, temporary, parent, name, RENAME_EXCHANGE) != 0) return failed("replace it");
     struct stat taken {};
     if (::fstatat(parent, temporary.c_str(), &taken, AT_SYMLINK_NOFOLLOW) == 0 && is_same_object(taken, *was)) {
       ::unlinkat(parent, temporary.c_str(), 0);
       return {};
     }
-    ::renameat2(parent, temporary.c_str(), parent, name.c_str(), RENAME_EXCHANGE);
+    (void)rename_by(parent, temporary, parent, name, RENAME_EXCHANGE);
     return kTheirs;
   }
 
   Why take_away(int parent, const std::string& name, const struct stat& was) {
     const std::string aside = next_name();
-    if (::renameat2(parent, name.c_str(), parent, aside.c_str(), RENAME_NOREPLACE) != 0) return failed("remove it");
+    if (rename_by(parent, name, parent, aside, RENAME_NOREPLACE) != 0) return failed("remove it");
     struct stat taken {};
     if (::fstatat(parent, aside.c_str(), &taken, AT_SYMLINK_NOFOLLOW) == 0 && is_same_object(taken, was))
       return ::unlinkat(parent, aside.c_str(), 0) == 0 ? Why() : failed("remove it");
-    if (::renameat2(parent, aside.c_str(), parent, name.c_str(), RENAME_NOREPLACE) == 0) return kTheirs;
+    if (rename_by(parent, aside, parent, name, RENAME_NOREPLACE) == 0) return kTheirs;
     return std::string(kTheirs) + " and is called " + aside + " now";
   }
 

@@ -15,8 +15,8 @@
 
 #include "base/beneath.h"
 #include "base/untrusted.h"
-#include "launcher/exec/environment.h"
 #include "launcher/session_directory.h"
+#include "launcher/state_directory.h"
 
 namespace oncelatch::launcher {
 
@@ -33,55 +33,23 @@ std::string shown(const std::string& text) {
   return escape_for_display(text, 400);
 }
 
-std::int64_t coarse_now() {
+std::int64_t now_of(clockid_t clock) {
   timespec now{};
-  ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
+  ::clock_gettime(clock, &now);
   return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
 }
 
-// The clock of file times moves in ticks: one has passed, so that what was changed before has an older time.
-std::int64_t next_tick() {
-  const std::int64_t first = coarse_now();
-  std::int64_t now = first;
-  while (now == first) {
+// File times are of the exact clock or of the one that moves in ticks and lags behind it: once that has passed this
+// moment, what was changed before has an older time, and what is changed from now on hasn't.
+Result<std::int64_t> next_tick() {
+  constexpr int kMostWaits = 5000;  // a second: it was set back
+  const std::int64_t before = now_of(CLOCK_REALTIME);
+  for (int waits = 0; waits < kMostWaits; ++waits) {
+    if (const std::int64_t now = now_of(CLOCK_REALTIME_COARSE); now > before) return now;
     const timespec moment{0, 200'000};
     ::nanosleep(&moment, nullptr);
-    now = coarse_now();
   }
-  return now;
-}
-
-Result<Fd> open_or_make(int parent, const std::string& name, const std::string& path) {
-  Result<Fd> made = make_directory(parent, name, 0700);
-  if (made || made.error().errno_value != EEXIST) return made;
-  Fd directory = TRY(open_beneath(parent, name, O_RDONLY | O_DIRECTORY));
-  if (Status check = check_private_directory(directory.get(), path); !check)
-    return fail(kStage, shown(path), check.error().what, "make it yours alone: chmod 700");
-  return directory;
-}
-
-// ~/.local/state may not exist yet.
-Result<Fd> open_state(const std::string& path) {
-  std::string made;
-  for (std::size_t end = 0; end != std::string::npos;) {
-    end = path.find('/', end + 1);
-    made = path.substr(0, end);
-    if (::mkdir(made.c_str(), 0700) != 0 && errno != EEXIST && errno != EACCES && errno != EROFS)
-      return fail_errno(kStage, shown(made), errno, "set XDG_STATE_HOME to a directory of yours");
-  }
-  Result<Fd> opened = open_directory(path);
-  if (!opened)
-    return fail_errno(kStage, shown(path), opened.error().errno_value, "set XDG_STATE_HOME to a directory of yours");
-  return opened;
-}
-
-Result<std::string> state_path(const std::vector<std::string>& environment) {
-  const std::string state = value_of(environment, "XDG_STATE_HOME");
-  if (!state.empty() && state[0] == '/') return state;
-  const std::string home = value_of(environment, "HOME");
-  if (home.empty() || home[0] != '/')
-    return fail(kStage, "$HOME", "neither XDG_STATE_HOME nor HOME names a directory", "set one of them");
-  return home + "/.local/state";
+  return fail(kStage, "the clock", "doesn't move on", "try again");
 }
 
 Status take_lock(int lock, const std::string& id) {
@@ -112,11 +80,9 @@ bool read_numbers(const std::string& text, std::array<std::uint64_t, 3>& numbers
 
 Result<ChangeSets> ChangeSets::open(const std::vector<std::string>& environment) {
   ChangeSets sets;
-  const std::string state = TRY(state_path(environment));
-  Fd directory = TRY(open_state(state));
-  Fd own = TRY(open_or_make(directory.get(), "oncelatch", state + "/oncelatch"));
-  sets.path_ = state + "/oncelatch/changes";
-  sets.directory_ = TRY(open_or_make(own.get(), "changes", sets.path_));
+  StateDirectory state = TRY(open_state_directory(environment, "changes"));
+  sets.path_ = std::move(state.path);
+  sets.directory_ = std::move(state.directory);
   return sets;
 }
 
@@ -145,7 +111,7 @@ Status ChangeSet::fill(const std::string& workspace) {
   (void)TRY(make_directory(layers.get(), "upper", found.st_mode & 0777));
   (void)TRY(make_directory(layers.get(), kWork, 0700));
   TRY(write_new(directory_.get(), "workspace", workspace));
-  started_ = next_tick();
+  started_ = TRY(next_tick());
   const std::string numbers = std::to_string(started_) + " " + std::to_string(device_) + " " + std::to_string(inode_);
   return write_new(directory_.get(), "started", numbers);
 }

@@ -15,13 +15,14 @@
 namespace oncelatch::launcher {
 
 struct HostEffect {
-  std::string path;             // absolute, as it is: escape before showing
-  std::string guard;            // "refused", "held", "reported"
-  std::string kind;             // of the name's row, or "link", "special", "program"
-  std::string reason;           // what takes it up
-  std::string change;           // "new", "changed"
-  std::string line;             // the first that matters of those that weren't there before, escaped; empty: none
-  std::size_t line_number = 0;  // from 1; 0: no line, or the target of a link
+  std::string path;              // absolute, as it is: escape before showing
+  std::string guard;             // "refused", "held", "reported"
+  std::string kind;              // of the name's row, or "link", "special", "program"
+  std::string reason;            // what takes it up
+  std::string change;            // "new", "changed"
+  std::string line;              // the first that matters of those that weren't there before, escaped; empty: none
+  std::size_t line_number = 0;   // from 1; 0: no line, or the target of a link
+  std::string quarantined = {};  // where it was moved to; empty: it's still there
 };
 
 struct AfterRunReport {

@@ -54,7 +54,9 @@ set(ONCELATCH_LIGHT_SOURCES
   launcher/output_text.cc
   launcher/runner_commands.cc
   launcher/sarif.cc
+  launcher/quarantine.cc
   launcher/session_directory.cc
+  launcher/state_directory.cc
   verify/program_file.cc)
 list(TRANSFORM ONCELATCH_LIGHT_SOURCES PREPEND ${CMAKE_SOURCE_DIR}/)
 get_target_property(ONCELATCH_SANDBOX_SOURCES room_sandbox SOURCES)

@@ -25,6 +25,7 @@
 #include "launcher/exec/streams.h"
 #include "launcher/exit_codes.h"
 #include "launcher/messages.h"
+#include "launcher/quarantine.h"
 #include "launcher/report_file.h"
 #include "launcher/sarif.h"
 #include "launcher/session_directory.h"
@@ -238,15 +239,15 @@ class ExecCommand {
   Status keep_apart() {
     if (!plan_->sandbox.overlay) return {};
     ChangeSets sets = TRY(ChangeSets::open(environment_));
-    if (is_or_contains(plan_->sandbox.workspace, real_path(sets.path())))
-      return fail("changes", sets.path(), "lies in the workspace", "set XDG_STATE_HOME to a directory outside of it");
+    TRY(check_outside(sets.path()));
     changes_.emplace(TRY(sets.create(plan_->sandbox.workspace)));
     return {};
   }
 
   // Of what may be written: a walk of its own, so only where somebody wants to know.
   Status look_before() {
-    if (options_.fail_on.empty() && options_.report.empty() && options_.sarif.empty()) return {};
+    TRY(prepare_quarantine());
+    if (options_.fail_on.empty() && options_.report.empty() && options_.sarif.empty() && !quarantine_) return {};
     std::vector<std::string> roots;
     if (!changes_) roots.push_back(plan_->sandbox.workspace);
     for (const sandbox::Bind& bind : plan_->sandbox.binds)
@@ -255,12 +256,29 @@ class ExecCommand {
     return {};
   }
 
+  // Where the guard's loss was accepted.
+  Status prepare_quarantine() {
+    const std::vector<std::string>& lost = plan_->losses;
+    if (std::find(lost.begin(), lost.end(), "creation_guard") == lost.end()) return {};
+    quarantine_.emplace(TRY(Quarantine::open(environment_)));
+    return check_outside(quarantine_->path());
+  }
+
+  Status check_outside(const std::string& state) const {
+    if (is_or_contains(plan_->sandbox.workspace, real_path(state)))
+      return fail("state", state, "lies in the workspace", "set XDG_STATE_HOME to a directory outside of it");
+    return {};
+  }
+
   void look_after() {
     if (!after_run_) return;
     seen_ = after_run_->end();
     if (changes_) add_effects(effects_of(*changes_));
+    if (quarantine_) quarantine_->take(*after_run_, seen_);
     report_.after_run = &seen_;
     for (const std::string& line : effect_lines(seen_)) tell(line);
+    if (quarantine_)
+      for (const std::string& line : quarantine_->lines()) tell(line);
     if (!has_findings(seen_, options_.fail_on)) return;
     report_.code = kExitFindings;
     report_.reason = "findings";
@@ -426,6 +444,7 @@ class ExecCommand {
   std::optional<sandbox::Entering> entering_;
   std::vector<sandbox::SelfTestResult> self_test_;
   std::optional<AfterRun> after_run_;
+  std::optional<Quarantine> quarantine_;  // where nothing keeps names from being made
   AfterRunReport seen_;
   RefusedNames refused_names_;
   ReportFile report_file_;

@@ -130,6 +130,7 @@ void put_after_run(JsonText& json, const AfterRunReport& seen) {
     json.key("reason").text(one.reason).key("change").text(one.change);
     if (!one.line.empty()) json.key("line").text(one.line);
     if (one.line_number != 0) json.key("line_number").number(static_cast<std::int64_t>(one.line_number));
+    if (!one.quarantined.empty()) json.key("quarantined").text(one.quarantined);
     json.close('}');
   }
   json.close(']');
