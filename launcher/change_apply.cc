@@ -97,9 +97,9 @@ class Promotion {
     const auto making = S_ISDIR(change.mode)   ? sandbox::Making::directory
                         : S_ISLNK(change.mode) ? sandbox::Making::other
                                                : sandbox::Making::file;
-    const bool refused = change.what == Change::What::removed
-                             ? rules_.forbids_changing(whole.c_str())
-                             : rules_.forbids_making(whole.c_str(), making) || rules_.forbids_changing(whole.c_str());
+    sandbox::Ruling ruling = rules_.judge_changing(whole.c_str());
+    if (change.what != Change::What::removed) ruling = graver(ruling, rules_.judge_making(whole.c_str(), making));
+    const bool refused = ruling == sandbox::Ruling::refused;
     if (refused) {
       const bool named = change.verdict.guard != nullptr && std::strcmp(change.verdict.guard, "refused") == 0;
       return std::string("refused: ") +
