@@ -46,7 +46,7 @@ class Reader {
     std::string_view name;
     std::string_view key;  // of --limit
   };
-  static const Key kKeys[18];
+  static const Key kKeys[19];
   static constexpr Limit kLimits[] = {
       {"memory", "memory"}, {"processes", "processes"}, {"files", "files"}, {"file_size", "file-size"}, {"tmp", "tmp"}};
 
@@ -213,7 +213,7 @@ class Reader {
   const YamlNode* network_ = nullptr;
 };
 
-const Reader::Key Reader::kKeys[18] = {
+const Reader::Key Reader::kKeys[19] = {
     {"version", &Reader::read_version, ""},
     {"extends", &Reader::read_base, ""},
     {"workspace_mode", &Reader::read_text, "--workspace-mode"},

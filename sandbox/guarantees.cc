@@ -13,7 +13,9 @@ using Layers = std::vector<std::string>;
 constexpr const char* kHardLinks = "a hard link that lies in the workspace reaches its other name";
 constexpr const char* kMetadata = "modes, owners and times of the user's own files can be changed everywhere";
 constexpr const char* kHostPorts = "Landlock alone, TCP only; UDP and every address on an allowed port stay open";
-constexpr const char* kNewFiles = "new files of any name can be made in the workspace, hooks and settings included";
+constexpr const char* kNewFiles =
+    "new files of any name can be made in the workspace, hooks and settings included; exec moves those that would be "
+    "refused away after the run, which is no guarantee";
 constexpr const char* kOverlay =
     "oncelatch exec --workspace-mode overlay holds it: what changes is kept apart until oncelatch changes promotes it";
 constexpr const char* kOtherNames =
