@@ -11,7 +11,7 @@ namespace {
 
 bool is_configuration(std::string_view stage) {
   for (std::string_view one : {"policy", "workspace", "agent", "events", "report", "command line", "json", "yaml",
-                               "approvals", "attach", "home", "profile", "worktree"}) {
+                               "approvals", "attach", "home", "profile", "worktree", "changes", "state"}) {
     if (stage == one) return true;
   }
   return false;

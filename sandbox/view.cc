@@ -98,14 +98,15 @@ void View::bind_source(std::int32_t source, const std::string& target, BindOptio
                       .map_owner = options.map_owner};
 }
 
-void View::overlay(const std::string& target, Rights rights) {
+void View::overlay(const std::string& target, Rights rights, bool map_owner) {
   entries_[target] = {.kind = EntryKind::overlay,
                       .rights = rights,
                       .flags = kIsDirectory,
                       .mode = 0,
                       .source = -1,
                       .target = target,
-                      .text = {}};
+                      .text = {},
+                      .map_owner = map_owner};
 }
 
 void View::cover(EntryKind kind, std::int32_t source, const std::string& target, bool directory) {

@@ -47,7 +47,7 @@ class View {
   void bind_path(const std::string& source, const std::string& target, BindOptions options, Rights rights);
   void bind_source(std::int32_t source, const std::string& target, BindOptions options, Rights rights);
   // Of what is bound at kOverlayLower and kOverlayLayers.
-  void overlay(const std::string& target, Rights rights);
+  void overlay(const std::string& target, Rights rights, bool map_owner);
   // Pins, protections and hidings come after everything else, in the order given.
   void cover(EntryKind kind, std::int32_t source, const std::string& target, bool directory);
 

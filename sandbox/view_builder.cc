@@ -142,7 +142,7 @@ Status ViewBuilder::add_overlay(const Source& workspace) {
   view_.bind_source(workspace.index, kOverlayLower,
                     {.read_only = true, .directory = true, .map_owner = maps_owner(plan_, workspace, false)},
                     Rights::none);
-  view_.overlay(plan_.workspace, Rights::read_write_execute);
+  view_.overlay(plan_.workspace, Rights::read_write_execute, maps_owner(plan_, workspace, false));
   if (plan_.layers.empty()) return {};  // only asked, by ViewAnswers
   Source layers = TRY(sources.open_path(plan_.layers));
   if (!layers.directory) return fail_errno("sandbox", plan_.layers, ENOTDIR);

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/untrusted.h"
+#include "launcher/change_set.h"
 #include "launcher/errors.h"
 #include "launcher/exec/page.h"
 #include "launcher/exec/why_answer.h"
@@ -133,6 +134,15 @@ Result<WhyAnswer> answer(const std::string& object, const WhyCase& about) {
   return answer_path(object, "readable", about);
 }
 
+// An overlay's, for the attempt: gone after it.
+Result<ChangeSet> layers_for(sandbox::SandboxPlan& plan, const std::vector<std::string>& environment) {
+  const ChangeSets sets = TRY(ChangeSets::open(environment));
+  ChangeSet set = TRY(sets.create(plan.workspace));
+  TRY(set.give_layers(plan.uid, plan.gid));
+  plan.layers = set.layers();
+  return set;
+}
+
 Result<int> ask(ExecOptions options, const std::vector<std::string>& environment) {
   if (options.command.size() != 1) return fail("command line", "why", "one object at a time", "oncelatch why --help");
   const std::string object = options.command[0];
@@ -142,7 +152,11 @@ Result<int> ask(ExecOptions options, const std::vector<std::string>& environment
   plan.sandbox.guard = plan.sandbox.guard && facts.can_guard();
   // What follows answers for a view of its own, which only this tier has.
   if (facts.tier() != sandbox::Tier::full) return sandbox::cannot_confine("why", facts);
-  WhyAnswer why = TRY(answer(object, {options, plan, facts, environment}));
+  std::optional<ChangeSet> changes;
+  if (plan.sandbox.overlay) changes.emplace(TRY(layers_for(plan.sandbox, environment)));
+  Result<WhyAnswer> answered = answer(object, {options, plan, facts, environment});
+  if (changes) TRY(changes->remove());
+  WhyAnswer why = TRY(std::move(answered));
   if (!tell_answer(why)) return kExitLauncher;
   return verdict(why);
 }

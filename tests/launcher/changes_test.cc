@@ -176,7 +176,7 @@ TEST_P(Changes, PathsAreTakenOneByOne) {
   EXPECT_EQ(changes({"apply", "one/two"}).status.shell_code(), 0);
   EXPECT_EQ(scratch.on_host("find one three 2>/dev/null | sort"), "one\none/two\none/two/a\n");
   Output wrong = changes({"apply", "nowhere"});
-  EXPECT_EQ(wrong.status.shell_code(), 125);
+  EXPECT_EQ(wrong.status.shell_code(), 122);
   EXPECT_THAT(wrong.err, HasSubstr("nothing differs there"));
   const std::string id = only_set();
   EXPECT_EQ(changes({"apply", id, path("repository/three/"), "one/b"}).status.shell_code(), 0);
@@ -254,9 +254,10 @@ TEST_P(Changes, DifferencesAreShownEscapedAndBounded) {
   EXPECT_THAT(diff.out, AllOf(HasSubstr("@@ -1,3 +1,3 @@\n one\n-two\n+2 \\x1b]0;x\\x07\n three\n"),
                               HasSubstr("3000000 bytes, sha256 "), HasSubstr("+link to text")));
   EXPECT_LT(diff.out.size(), 20'000U);
+  ASSERT_EQ(scratch.on_host("cd " + path(upper()) + " && touch \"$(printf '\\377')\""), "");
   Result<Json> json = parse_json(changes({"diff", "--json"}).out, {}, "diff");
   ASSERT_TRUE(json);
-  EXPECT_EQ(json->at("changes").size(), 4U);
+  EXPECT_EQ(json->at("changes").size(), 5U);
   EXPECT_EQ(json->at("workspace"), path("repository"));
 }
 
@@ -268,7 +269,7 @@ TEST_P(Changes, ASetIsLockedWhileItsRunGoesOn) {
   EXPECT_THAT(changes({"list"}).out, HasSubstr("in use"));
   for (const char* verb : {"diff", "apply", "drop"}) {
     Output output = changes({verb, id});
-    EXPECT_EQ(output.status.shell_code(), 125) << verb;
+    EXPECT_EQ(output.status.shell_code(), 122) << verb;
     EXPECT_THAT(output.err, HasSubstr("a run or another command works on it")) << verb;
   }
   ASSERT_EQ(::kill(running.pid(), SIGKILL), 0) << "a launcher that is killed loses nothing";
@@ -297,7 +298,7 @@ TEST_P(Changes, WhatCannotBeKeptApartIsRefused) {
     if (variable.starts_with("XDG_STATE_HOME=")) variable = "XDG_STATE_HOME=" + path("repository");
   Result<Output> inside = run_bounded(std::move(spawn), 65536, std::chrono::seconds(30));
   ASSERT_TRUE(inside);
-  EXPECT_EQ(inside->status.shell_code(), 125);
+  EXPECT_EQ(inside->status.shell_code(), 122);
   EXPECT_THAT(inside->err, HasSubstr("lies in the workspace"));
   Words losses = kLowerTierLosses;
   losses.insert(losses.end(), {"--workspace-mode", "overlay"});
@@ -310,13 +311,22 @@ TEST_P(Changes, WhatCannotBeKeptApartIsRefused) {
       122);
 }
 
+TEST_P(Changes, WhyAnswersForTheOverlay) {
+  make_repository();
+  const std::string before = state_of_workspace();
+  Output output = scratch.oncelatch({"why", "--workspace-mode", "overlay", "create:.envrc"});
+  EXPECT_EQ(output.status.shell_code(), 0) << output.out << output.err;
+  EXPECT_EQ(state_of_workspace(), before);
+  EXPECT_EQ(changes({"list", "--json"}).out, "");
+}
+
 TEST_P(Changes, WhichSetIsMeant) {
   Output none = changes({"diff"});
   EXPECT_THAT(none.err, AllOf(HasSubstr("no changes are kept apart"), HasSubstr("try:")));
   EXPECT_EQ(overlaid("echo 1 > a").status.shell_code(), 0);
   EXPECT_EQ(overlaid("echo 2 > a").status.shell_code(), 0);
   Output two = changes({"apply"});
-  EXPECT_EQ(two.status.shell_code(), 125);
+  EXPECT_EQ(two.status.shell_code(), 122);
   EXPECT_THAT(two.err, HasSubstr("there are 2 sets of changes"));
   EXPECT_FALSE(scratch.exists("repository/a"));
   EXPECT_THAT(changes({"drop", "../../x"}).err, HasSubstr("there are 2 sets"));
