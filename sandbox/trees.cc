@@ -15,15 +15,16 @@ Failure fault(const ViewEntry& entry, int error) {
                     "check that the path exists, is no link and wasn't replaced meanwhile");
 }
 
-// The object's owner becomes the user of the plan: 0 or an errno. What must be writable is mapped or the launch fails;
-// what is read may do without.
+// The object's owner becomes the user of the plan: 0 or an errno. What must be writable, also through an overlay, is
+// mapped or the launch fails; what is read may do without.
 int map_owner(const SandboxPlan& plan, OwnerMapping& mapping, int tree, const ViewEntry& entry) {
   Owner owner;
   if (int error = owner_of(tree, owner); error != 0) return error;
   if (!mapping.is_of(owner))
     if (int error = mapping.make(owner, {plan.uid, plan.gid}); error != 0) return error;
   const int error = mapping.apply(tree, true);
-  if (error == 0 || (entry.flags & kReadOnly) == 0) return error;
+  const bool needed = (entry.flags & kReadOnly) == 0 || entry.target == kOverlayLower;
+  if (error == 0 || needed) return error;
   (void)mapping.apply(tree, false);
   return 0;
 }

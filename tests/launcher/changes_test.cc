@@ -1,6 +1,7 @@
 // A run under an overlay, and what its changes may become: the workspace stays as it is until somebody promotes them.
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 
 #include "tests/launcher/exec_support.h"
@@ -290,6 +291,30 @@ TEST_P(Changes, WhereTheListenerIsTakenTheOverlayHoldsTheGuard) {
   EXPECT_FALSE(scratch.exists("repository/made"));
   EXPECT_EQ(changes({"apply"}).status.shell_code(), 0);
   EXPECT_TRUE(scratch.exists("repository/made"));
+}
+
+// Where owners can't be mapped, as on an overlay of a container's: the identity that is left, or a clear refusal.
+TEST_P(Changes, AWorkspaceThatLiesOnAnOverlayItself) {
+  if (::geteuid() != 0) return;  // mounting needs root
+  for (const char* name : {"lower", "upper", "work", "on"}) make_directory(name);
+  const std::string on = path("on");
+  const std::string layers = "lowerdir=" + path("lower") + ",upperdir=" + path("upper") + ",workdir=" + path("work");
+  ASSERT_EQ(::mount("overlay", on.c_str(), "overlay", 0, layers.c_str()), 0) << std::strerror(errno);
+  make_directory("on/workspace");
+  scratch.write("on/workspace/a", "before\n", 0644);
+  const Words options = {"--workspace", on + "/workspace", "--workspace-mode", "overlay"};
+  Output output = shell("echo after > a && echo new > b; cat a", options);
+  EXPECT_EQ(output.out, "after\n") << output.err;
+  EXPECT_EQ(scratch.read("on/workspace/a"), "before\n");
+  EXPECT_EQ(changes({"apply", only_set()}).status.shell_code(), 0);
+  EXPECT_EQ(scratch.read("on/workspace/a") + scratch.read("on/workspace/b"), "after\nnew\n");
+  Words environment = scratch.environment();
+  for (std::string& variable : environment)
+    if (variable.starts_with("XDG_STATE_HOME=")) variable = "XDG_STATE_HOME=" + on;
+  Output nested = changed({"--workspace-mode", "overlay"}, {"true"}, environment);
+  EXPECT_EQ(nested.status.shell_code(), 125);
+  EXPECT_THAT(nested.err, AllOf(HasSubstr("overlay"), HasSubstr("XDG_STATE_HOME")));
+  EXPECT_EQ(::umount2(on.c_str(), MNT_DETACH), 0);
 }
 
 TEST_P(Changes, WhatCannotBeKeptApartIsRefused) {
