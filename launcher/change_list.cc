@@ -65,7 +65,11 @@ bool same_bytes(int one, int other) {
 
 class Walk {
  public:
-  Walk(int upper, int workspace, std::int64_t started) : upper_(upper), workspace_(workspace), started_(started) {}
+  Walk(int upper, int workspace, std::int64_t started, const std::set<std::string>& promoted)
+      : upper_(upper), workspace_(workspace), started_(started), promoted_(promoted) {
+    auto is_promoted = [](const std::string& key) { return key[0] != kConflictKey; };
+    partly_ = std::any_of(promoted.begin(), promoted.end(), is_promoted);
+  }
 
   ChangeList take() {
     std::vector<Directory> open{{"", false}};
@@ -116,6 +120,7 @@ class Walk {
     Result<Fd> lower = open_beneath(workspace_, path.empty() ? "." : path, O_RDONLY | O_DIRECTORY);
     const int below = lower ? lower->get() : -1;
     const std::string before = path.empty() ? "" : path + "/";
+    touched_ = below >= 0 ? was_touched(below) : has_attribute(upper.get(), "user.overlay.origin");
     const bool alone = directory.alone || has_attribute(upper.get(), "user.overlay.opaque", 'y');
     std::vector<Directory> inside;
     for (const std::string& name : names) look_at(upper.get(), below, name, before + name, inside);
@@ -156,7 +161,8 @@ class Walk {
     change.verdict = judge_effect(path, is.st_mode, S_ISLNK(is.st_mode) ? link_target(directory, name) : "");
     if (!S_ISREG(is.st_mode) && !S_ISDIR(is.st_mode) && !S_ISLNK(is.st_mode)) change.unfit = "a pipe, socket or device";
     if (too_deep) change.unfit = "its path is too long";
-    change.conflict = there ? !S_ISDIR(was.st_mode) && changed_since(was, started_) : was_taken(directory, name, is);
+    change.conflict =
+        there ? !S_ISDIR(was.st_mode) && changed_since(was, started_) : was_taken(directory, name, path, is);
     list_.changes.push_back(std::move(change));
   }
 
@@ -171,11 +177,21 @@ class Walk {
     return one && other && same_bytes(one.get(), other->get());
   }
 
-  // It came from a file below that isn't there any more.
-  static bool was_taken(int directory, const std::string& name, const struct stat& is) {
+  // It came from a file below: one that the host took away, where it did something in the directory, else one that has
+  // this name only inside. Once something was promoted, we did something there ourselves, and what was told before
+  // holds.
+  bool was_taken(int directory, const std::string& name, const std::string& path, const struct stat& is) const {
     if (!S_ISREG(is.st_mode)) return false;
-    Fd file = open_in_layer(directory, name, O_RDONLY);
+    if (partly_ || promoted_.count(kConflictKey + path) != 0) return promoted_.count(kConflictKey + path) != 0;
+    Fd file = touched_ ? open_in_layer(directory, name, O_RDONLY) : Fd();
     return file && has_attribute(file.get(), "user.overlay.origin");
+  }
+
+  // Something was made, removed or renamed in the directory.
+  [[nodiscard]] bool was_touched(int directory) const {
+    struct stat found {};
+    return ::fstat(directory, &found) != 0 ||
+           found.st_mtim.tv_sec * std::int64_t{1'000'000'000} + found.st_mtim.tv_nsec >= started_;
   }
 
   // With all that lies in it.
@@ -211,6 +227,9 @@ class Walk {
   int upper_;
   int workspace_;
   std::int64_t started_;
+  const std::set<std::string>& promoted_;
+  bool partly_ = false;
+  bool touched_ = false;  // the directory that is looked at: by the host, as far as can be told
   ChangeList list_;
   std::size_t entries_ = 0;
   std::size_t bytes_ = 0;
@@ -262,8 +281,8 @@ std::string key_of(const Change& change) {
 Result<ChangeList> list_changes(const ChangeSet& set) {
   Fd workspace = TRY(set.open_workspace());
   Fd upper = TRY(set.open_upper());
-  ChangeList list = Walk(upper.get(), workspace.get(), set.started()).take();
   const std::set<std::string> promoted = set.promoted();
+  ChangeList list = Walk(upper.get(), workspace.get(), set.started(), promoted).take();
   std::erase_if(list.changes, [&](const Change& change) { return promoted.count(key_of(change)) != 0; });
   return list;
 }

@@ -42,6 +42,8 @@ struct ChangeList {
 };
 
 [[nodiscard]] Result<ChangeList> list_changes(const ChangeSet& set);
+// Of ChangeSet::promoted(): before the path of a conflict that was told.
+inline constexpr char kConflictKey = '!';
 // Of ChangeSet::promoted().
 [[nodiscard]] std::string key_of(const Change& change);
 

@@ -138,7 +138,13 @@ Status ChangeSet::give_layers(uid_t uid, gid_t gid) const {
 }
 
 Result<Fd> ChangeSet::open_upper() const {
-  return open_beneath(directory_.get(), std::string(kLayers) + "/upper", O_RDONLY | O_DIRECTORY);
+  const std::string upper = std::string(kLayers) + "/upper";
+  Result<Fd> opened = open_beneath(directory_.get(), upper, O_RDONLY | O_DIRECTORY);
+  if (opened || opened.error().errno_value != EACCES) return opened;
+  // Its mode is the agent's, too, and is never promoted.
+  Fd closed = TRY(open_beneath(directory_.get(), upper, O_PATH | O_DIRECTORY));
+  if (::chmod(("/proc/self/fd/" + std::to_string(closed.get())).c_str(), S_IRWXU) != 0) return opened;
+  return open_beneath(directory_.get(), upper, O_RDONLY | O_DIRECTORY);
 }
 
 Result<Fd> ChangeSet::open_workspace() const {

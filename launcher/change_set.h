@@ -38,7 +38,7 @@ class ChangeSet {
   [[nodiscard]] Result<Fd> open_upper() const;
   // The very directory that the run worked on, or an Error.
   [[nodiscard]] Result<Fd> open_workspace() const;
-  // Keys of what was promoted already; what the workspace becomes later is no change of the set.
+  // Keys of what was promoted already; what the workspace becomes later is no change of the set. And of conflicts.
   [[nodiscard]] std::set<std::string> promoted() const;
   [[nodiscard]] Status add_promoted(const std::vector<std::string>& keys) const;
   [[nodiscard]] bool is_empty() const;

@@ -150,7 +150,16 @@ class ChangesCommand {
     return print_page(TRY(changes_page(*set_, chosen))) ? 0 : kExitLauncher;
   }
 
+  // What the host took away: told by the time of its directory, which promoting changes, too.
+  Status keep_conflicts() const {
+    std::vector<std::string> keys;
+    for (const Change& change : changes_.changes)
+      if (change.conflict && change.was == 0) keys.push_back(kConflictKey + change.path);
+    return keys.empty() ? Status() : set_->add_promoted(keys);
+  }
+
   Result<int> apply(const std::vector<Change>& chosen) {
+    TRY(keep_conflicts());
     const std::vector<NotPromoted> left = TRY(apply_changes(*set_, chosen));
     const ChangeList now = TRY(list_changes(*set_));
     const bool done = now.changes.empty() && now.complete;

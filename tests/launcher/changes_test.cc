@@ -126,6 +126,42 @@ TEST_P(Changes, WhatTheGuardRefusesIsNotPromoted) {
   EXPECT_THAT(changes({"list"}).out, HasSubstr("refused"));
 }
 
+// A name that is new inside, of a file that was there: no conflict, also when it is promoted in parts.
+TEST_P(Changes, WhatWasMovedInsideIsPromoted) {
+  make_repository();
+  ASSERT_EQ(scratch.on_host("mkdir h; echo one > one; echo two > two; echo gone > h/gone; echo part > part"), "");
+  Output output = overlaid(
+      "git mv a b; ln one one-more; mv two d/two; mv d/e/f d/g; echo x >> h/gone; echo new > a; mv part parted; git "
+      "commit "
+      "-qam moved");
+  EXPECT_EQ(output.status.shell_code(), 0) << output.err;
+  ASSERT_EQ(scratch.on_host("rm h/gone"), "");
+  EXPECT_EQ(changes({"apply", only_set(), "part"}).status.shell_code(), 0);
+  const Output applied = changes({"apply"});
+  EXPECT_NE(applied.status.shell_code(), 0);
+  EXPECT_THAT(applied.out + applied.err, AllOf(HasSubstr("gone"), Not(HasSubstr("one-more")), Not(HasSubstr(" b:"))));
+  EXPECT_EQ(scratch.on_host("cat b one one-more d/two d/g a parted; ls two d/e/f h/gone part 2>/dev/null; git log -1 "
+                            "--format=%s; git status --short | grep -v '^[?]'"),
+            "a\none\none\ntwo\nf\nnew\npart\nmoved\n");
+}
+
+TEST_P(Changes, AClosedLayerIsLookedAt) {
+  EXPECT_EQ(overlaid("echo x > x; chmod 0 .").status.shell_code(), 0);
+  EXPECT_THAT(changes({"diff"}).out, HasSubstr("+x"));
+  EXPECT_EQ(changes({"apply"}).status.shell_code(), 0);
+  EXPECT_EQ(scratch.read("repository/x"), "x\n");
+}
+
+// The host replaces each file, as editors do, while the same file is promoted: whoever is first, the host's stays.
+TEST_P(Changes, NoVersionOfTheHostsIsLostInARace) {
+  ASSERT_EQ(scratch.on_host("for i in $(seq 300); do echo before > f$i; done"), "");
+  ASSERT_EQ(overlaid("for i in $(seq 300); do echo inside > f$i; done").status.shell_code(), 0);
+  Process applying = scratch.start({"changes", "apply"});
+  EXPECT_EQ(scratch.on_host("for i in $(seq 300); do echo host > t; mv t f$((301 - i)); done"), "");
+  ASSERT_TRUE(applying.wait(std::chrono::seconds(60)));
+  EXPECT_EQ(scratch.on_host("cat f* | sort | uniq -c; ls -A | grep -c oncelatch"), "    300 host\n0\n");
+}
+
 TEST_P(Changes, WhatTheHostChangedMeanwhileIsKept) {
   for (const char* name : {"both", "removed", "gone", "mine", "tree/kept"}) {
     make_directory("repository/tree");
