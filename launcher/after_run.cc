@@ -150,19 +150,19 @@ class AfterRun::Walk {
     }
     return std::move(tree_);
   }
-  bool complete = true;
+  std::vector<std::string> unseen;  // AfterRun::Root
 
  private:
   void look_into(const std::string& directory, std::vector<std::string>& open) {
     Result<Fd> opened = open_beneath(root_, directory.empty() ? "." : directory, O_RDONLY | O_DIRECTORY);
     if (!opened) {
       // Gone meanwhile is fine; what can't be looked into isn't, and doesn't keep the rest from being looked at.
-      if (opened.error().errno_value != ENOENT) complete = false;
+      if (opened.error().errno_value != ENOENT) unseen.push_back(directory);
       return;
     }
     DIR* stream = ::fdopendir(opened->get());
     if (stream == nullptr) {
-      complete = false;
+      unseen.push_back(directory);
       return;
     }
     const int descriptor = opened->release();
@@ -170,7 +170,7 @@ class AfterRun::Walk {
       errno = 0;
       const dirent* entry = ::readdir(stream);
       if (entry == nullptr) {
-        complete = complete && errno == 0;
+        if (errno != 0) unseen.push_back(directory);
         break;
       }
       const std::string_view name(entry->d_name);
@@ -187,14 +187,14 @@ class AfterRun::Walk {
   void look_at(int directory, const char* name, const std::string& path, std::vector<std::string>& open) {
     struct stat found {};
     if (::fstatat(directory, name, &found, AT_SYMLINK_NOFOLLOW) != 0) {
-      complete = complete && errno == ENOENT;
+      if (errno != ENOENT) unseen.push_back(path);
       return;
     }
     if (S_ISDIR(found.st_mode)) {
       if (path.size() < PATH_MAX / 2)
         open.push_back(path);
       else
-        complete = false;
+        unseen.push_back(path);
     }
     std::string text = S_ISLNK(found.st_mode) ? target_of(directory, name) : std::string();
     const Verdict verdict = judge_effect(path, found.st_mode, text);
@@ -229,7 +229,7 @@ class AfterRun::Walk {
   }
 
   void exhaust() {
-    complete = false;
+    unseen.emplace_back();
     exhausted_ = true;
   }
 
@@ -247,10 +247,11 @@ Result<AfterRun> AfterRun::begin(const std::vector<std::string>& roots) {
   for (const std::string& path : roots) {
     struct stat found {};
     if (::stat(path.c_str(), &found) == 0 && !S_ISDIR(found.st_mode)) continue;  // a file that was named is known
-    Root root{.path = path, .directory = TRY(open_directory(path)), .before = {}};
+    Root root{.path = path, .directory = TRY(open_directory(path)), .before = {}, .unseen = {}};
     Walk walk(root.directory.get());
     root.before = walk.take();
-    watch.complete_ = watch.complete_ && walk.complete;
+    root.unseen = std::move(walk.unseen);
+    watch.complete_ = watch.complete_ && root.unseen.empty();
     watch.roots_.push_back(std::move(root));
   }
   return watch;
@@ -262,7 +263,7 @@ AfterRunReport AfterRun::end() const {
   for (const Root& root : roots_) {
     Walk walk(root.directory.get());
     const Tree now = walk.take();
-    report.complete = report.complete && walk.complete;
+    report.complete = report.complete && walk.unseen.empty();
     const Seen* above = nullptr;  // a new directory, which stands for what is of its kind below it
     std::string told;
     for (const auto& [path, seen] : now) {
@@ -293,10 +294,15 @@ AfterRun::Place AfterRun::place_of(const HostEffect& effect) const {
   for (const Root& root : roots_) {
     if (!effect.path.starts_with(root.path + "/")) continue;
     Place place{.root = root.directory.get(), .path = effect.path.substr(root.path.size() + 1), .text = {}};
+    auto hides = [&](const std::string& unseen) {
+      return unseen.empty() || place.path == unseen || place.path.starts_with(unseen + "/");
+    };
+    place.known = std::none_of(root.unseen.begin(), root.unseen.end(), hides);
     const auto found = root.before.find(place.path);
     if (found == root.before.end()) return place;
     const Seen& was = found->second;
     place.was = was.mode;
+    place.inode = was.inode;
     place.whole = S_ISLNK(was.mode) || (S_ISREG(was.mode) && was.text.size() == static_cast<std::size_t>(was.size));
     place.text = was.text;
     return place;

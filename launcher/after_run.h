@@ -44,9 +44,11 @@ class AfterRun {
   [[nodiscard]] AfterRunReport end() const;
   // Where an effect of end() lies, and what was there before.
   struct Place {
-    int root = -1;     // borrowed
-    std::string path;  // relative to it
-    mode_t was = 0;    // 0: nothing
+    int root = -1;       // borrowed
+    std::string path;    // relative to it
+    bool known = false;  // whether something was there before
+    mode_t was = 0;      // 0: nothing
+    ino_t inode = 0;     // of what was there
     bool whole = false;
     std::string text;  // of a regular file, where all of it was kept; the target of a link
   };
@@ -70,6 +72,7 @@ class AfterRun {
     std::string path;
     Fd directory;
     Tree before;
+    std::vector<std::string> unseen;  // directories that weren't looked into; "": not everything was
   };
 
   AfterRun() = default;

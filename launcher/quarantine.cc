@@ -98,15 +98,28 @@ class TreeCopy {
   unsigned objects_ = 0;
 };
 
+// Also out of a directory that the run closed to its owner.
+int rename_out(int parent, const std::string& name, int to, const std::string& as) {
+  if (rename_by(parent, name, to, as, RENAME_NOREPLACE) == 0) return 0;
+  struct stat closed {};
+  if (errno != EACCES || ::fstat(parent, &closed) != 0) return errno;
+  if (::fchmod(parent, (closed.st_mode & 07777U) | S_IRWXU) != 0) return EACCES;
+  const int error = rename_by(parent, name, to, as, RENAME_NOREPLACE) == 0 ? 0 : errno;
+  (void)::fchmod(parent, closed.st_mode & 07777U);
+  return error;
+}
+
 // Away from its name at once; then, where that is another file system, over.
 Status move_away(int parent, const std::string& name, int to, const std::string& as) {
   struct stat found {};
   if (::fstatat(parent, name.c_str(), &found, AT_SYMLINK_NOFOLLOW) != 0) return refused(name, "look");
   if (S_ISDIR(found.st_mode)) (void)open_in_layer(parent, name, O_RDONLY | O_DIRECTORY);  // moving it writes to it
-  if (rename_by(parent, name, to, as, RENAME_NOREPLACE) == 0) return {};
-  if (errno != EXDEV) return refused(name, "move");
+  const int error = rename_out(parent, name, to, as);
+  if (error == 0) return {};
+  if (error != EXDEV) return fail_errno(kStage, shown(name), error, {}, "move");
   const std::string aside = ".oncelatch-quarantine-" + std::to_string(::getpid()) + "-" + as;
-  if (rename_by(parent, name, parent, aside, RENAME_NOREPLACE) != 0) return refused(name, "move");
+  if (const int held = rename_out(parent, name, parent, aside); held != 0)
+    return fail_errno(kStage, shown(name), held, {}, "move");
   if (Status copied = TreeCopy(parent, to).copy(aside, as); !copied)
     return fail(kStage, shown(aside), "is its name now: " + copied.error().what, "remove it, or move it by hand");
   return remove_tree(parent, aside);
@@ -141,8 +154,33 @@ void Quarantine::take(const AfterRun& watch, AfterRunReport& seen) {
                      "\n  try: look at it; to put one back, move it to its name: mv DIRECTORY/NUMBER NAME");
 }
 
+// But for its mode: a repository's directory isn't moved away for that.
+Result<bool> Quarantine::is_same_thing(int parent, const AfterRun::Place& place) {
+  struct stat is {};
+  if (::fstatat(parent, name_of(place.path).c_str(), &is, AT_SYMLINK_NOFOLLOW) != 0) return refused(place.path, "look");
+  if (place.was == 0 || ((place.was ^ is.st_mode) & S_IFMT) != 0) return false;
+  if (S_ISDIR(is.st_mode)) return place.inode == is.st_ino;
+  if (!S_ISREG(is.st_mode) || !place.whole || static_cast<std::size_t>(is.st_size) != place.text.size()) return false;
+  Fd file = open_in_layer(parent, name_of(place.path), O_RDONLY);
+  return file && TRY(read_whole(file.get(), place.path, place.text.size())) == place.text;
+}
+
+Status Quarantine::put_mode_back(int parent, const AfterRun::Place& place, const HostEffect& effect) {
+  Fd object = open_in_layer(parent, name_of(place.path), O_RDONLY);
+  struct stat is {};
+  if (!object || ::fstat(object.get(), &is) != 0) return refused(place.path, "open");
+  if (((is.st_mode ^ place.was) & 0777U) == 0) return {};  // written anew with what it held
+  if (::fchmod(object.get(), place.was & 0777U) != 0) return refused(place.path, "change its mode");
+  lines_.push_back("quarantine: " + shown(effect.path) + ": its mode from before is back");
+  return {};
+}
+
 Status Quarantine::take_one(const AfterRun::Place& place, HostEffect& effect) {
   Fd parent = TRY(open_beneath(place.root, directory_of(place.path), O_RDONLY | O_DIRECTORY));
+  if (!place.known)
+    return fail(kStage, shown(effect.path), "what was there before the run couldn't be looked at",
+                "look at it yourself");
+  if (TRY(is_same_thing(parent.get(), place))) return put_mode_back(parent.get(), place, effect);
   TRY(make());
   const std::string number = std::to_string(moved_ + 1);
   const std::string name = name_of(place.path);

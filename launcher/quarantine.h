@@ -7,7 +7,8 @@
 //
 // That is no guarantee: what the host did meanwhile with such a file it did. A file is known by its name; what makes a
 // directory a repository is not looked for. What was there is put back where all of it was kept (launcher/after_run.h:
-// 64 KiB a file). Moved is what lies under the name at that moment, by descriptors, through no link. Ownership: owns
+// 64 KiB a file). Where only a mode was changed, that is put back; what lies where nobody could look before the run
+// stays. Moved is what lies under the name at that moment, by descriptors, through no link. Ownership: owns
 // its directories. Threads: one. Failure: Error of stage "state"; what can't be moved stays, and is told. After fork:
 // not used. Part of the light program.
 #pragma once
@@ -34,6 +35,8 @@ class Quarantine {
  private:
   [[nodiscard]] Status make();
   [[nodiscard]] Status take_one(const AfterRun::Place& place, HostEffect& effect);
+  [[nodiscard]] static Result<bool> is_same_thing(int parent, const AfterRun::Place& place);
+  [[nodiscard]] Status put_mode_back(int parent, const AfterRun::Place& place, const HostEffect& effect);
   [[nodiscard]] std::string put_back(int parent, const std::string& name, const AfterRun::Place& place);
 
   StateDirectory all_;

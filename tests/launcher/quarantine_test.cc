@@ -66,6 +66,30 @@ TEST_P(QuarantineExec, WhatItLeftIsMovedAwayAndWhatWasThereIsBack) {
   EXPECT_FALSE(scratch.exists("home/MARK"));
 }
 
+// A mode isn't worth a repository; what is written anew as it was is the same; a closed directory keeps nothing in.
+TEST_P(QuarantineExec, OnlyWhatChangedIsMoved) {
+  make_repository();
+  Output output = unguarded(
+      "chmod 700 .git .git/hooks/pre-push; cp .git/config c; mv c .git/config; git config user.name u; git config "
+      "user.name t; mkdir shut; echo evil > shut/.envrc; chmod 500 shut; git commit -qm two --allow-empty");
+  EXPECT_EQ(output.status.shell_code(), 0) << output.err;
+  EXPECT_EQ(scratch.on_host("git log --format=%s; stat -c %a .git .git/hooks/pre-push shut; ls -A shut"),
+            "two\none\n755\n755\n500\n");
+  EXPECT_THAT(output.err, HasSubstr("its mode from before is back"));
+  EXPECT_TRUE(effect("shut/.envrc").contains("quarantined"));
+  EXPECT_FALSE(effect(".git").contains("quarantined"));
+}
+
+// What the host had where nobody could look before isn't taken for the run's.
+TEST_P(QuarantineExec, WhatWasntSeenBeforeStays) {
+  if (GetParam() == 0) return;  // root looks everywhere
+  ASSERT_EQ(scratch.on_host("mkdir -p closed/deep && git init -q closed/deep && chmod 0 closed"), "");
+  Output output = unguarded("chmod 700 closed; echo x > .envrc");
+  EXPECT_TRUE(scratch.exists("repository/closed/deep/.git/HEAD"));
+  EXPECT_FALSE(scratch.exists("repository/.envrc"));
+  EXPECT_THAT(output.err, HasSubstr("closed/deep/.git: couldn't be moved away"));
+}
+
 // It takes what lies under the name, and follows nothing.
 TEST_P(QuarantineExec, LinksAreMovedNotFollowed) {
   make_directory("outside");
