@@ -61,6 +61,7 @@ Result<ViewAnswers> ViewAnswers::of(const SandboxPlan& plan, int landlock_abi) {
   ViewBuilder builder(plan, plan.guard);
   TRY(builder.build());
   answers.entries_ = TRY(builder.entries());
+  std::erase_if(answers.entries_, [](const ViewEntry& entry) { return lies_within(entry.target, kOverlayPlace); });
   answers.known_rights_ = landlock::known_file_rights(landlock_abi);
   return answers;
 }

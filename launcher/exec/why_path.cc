@@ -121,7 +121,8 @@ std::string rule_of(const PathAnswer& answer, const WhyCase& about) {
       return below("/etc", answer.real) ? "built in: the list of /etc"
                                         : "built in: the system, read-only" + inside_of(answer);
     case Place::workspace:
-      return "the workspace" + inside_of(answer);
+      return "the workspace" + inside_of(answer) +
+             (about.plan.sandbox.overlay ? ", under an overlay: what is written is kept apart" : "");
     case Place::home:
       return "the private home" + inside_of(answer);
     case Place::bind:

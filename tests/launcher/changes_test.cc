@@ -126,6 +126,19 @@ TEST_P(Changes, WhatTheGuardRefusesIsNotPromoted) {
   EXPECT_THAT(changes({"list"}).out, HasSubstr("refused"));
 }
 
+// Plan and attempt agree about it.
+TEST_P(Changes, WhyAnswersForIt) {
+  make_repository();
+  for (const char* allowed : {"create:.envrc", "write:a", "create:d/new"}) {
+    Output output = scratch.oncelatch({"why", "--workspace-mode", "overlay", allowed});
+    EXPECT_EQ(output.status.shell_code(), 0) << allowed << output.out << output.err;
+    EXPECT_THAT(output.out, HasSubstr("under an overlay"));
+  }
+  for (const char* refused : {"write:.git/config", "create:.git/hooks/x", "create:/.overlay/lower/x"})
+    EXPECT_EQ(scratch.oncelatch({"why", "--workspace-mode", "overlay", refused}).status.shell_code(), 1) << refused;
+  EXPECT_EQ(changes({"list", "--json"}).out, "");
+}
+
 // A name that is new inside, of a file that was there: no conflict, also when it is promoted in parts.
 TEST_P(Changes, WhatWasMovedInsideIsPromoted) {
   make_repository();
