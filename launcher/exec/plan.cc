@@ -92,11 +92,17 @@ class PlanMaker {
       sandbox_.binds.push_back({.source = root, .target = root});
       visible_.push_back(root);
       plan_.notes.push_back("the workspace is a part of the repository " + shown(root) +
-                            ": the rest of it can be read, and its .git is written by git; --deny hides what it names");
+                            ": the rest of it can be read, and its .git is " +
+                            (options_.overlay ? "read by git" : "written by git") + "; --deny hides what it names");
     }
     if (directory.empty() || is_shown(directory)) return;
+    // Under an overlay it is read: a commit would be the host's at once.
+    const auto access = options_.overlay ? sandbox::Access::read_only : sandbox::Access::read_write;
     sandbox_.binds.push_back(
-        {.source = directory, .target = directory, .access = sandbox::Access::read_write, .where_guarded = true});
+        {.source = directory, .target = directory, .access = access, .where_guarded = !options_.overlay});
+    if (options_.overlay)
+      plan_.notes.push_back("the repository " + shown(directory) +
+                            " lies outside of the workspace: under the overlay git reads it, and can't commit");
     visible_.push_back(directory);
   }
 
@@ -366,6 +372,9 @@ class PlanMaker {
     for (std::string_view directory : kSystemPath) path_.emplace_back(directory);
     std::string joined;
     for (const std::string& directory : path_) joined += (joined.empty() ? "" : ":") + directory;
+    // The overlay is a file system of its own, and the repository above it another one.
+    if (options_.overlay && !plan_.repository.root.empty())
+      variables_.emplace_back("GIT_DISCOVERY_ACROSS_FILESYSTEM=1");
     bool ci = plan_.profile.runner_commands;
     plan_.environment =
         TRY(command_environment(environment_, options_, {kHomeInside, joined, std::move(variables_), ci}));

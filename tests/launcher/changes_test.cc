@@ -126,6 +126,40 @@ TEST_P(Changes, WhatTheGuardRefusesIsNotPromoted) {
   EXPECT_THAT(changes({"list"}).out, HasSubstr("refused"));
 }
 
+// What git needs of a repository outside of the workspace is read: a commit would be the host's at once.
+TEST_P(Changes, ARepositoryOutsideIsRead) {
+  make_repository();
+  ASSERT_EQ(scratch.on_host("git worktree add -q -b side ../side && git -C ../side log --format=%s"), "one\n");
+  const std::string before = scratch.on_host("git -C ../side status --short; git rev-parse --all");
+  for (const char* place : {"side", "repository/d"}) {
+    Output output = overlaid(
+        "echo x > new; git log --format=%s | head -n 1; git add new 2>/dev/null; git commit -qm "
+        "inside 2>/dev/null; cat new",
+        {"--workspace", path(place)});
+    EXPECT_EQ(output.status.shell_code(), 0) << output.err;
+    EXPECT_EQ(output.out, "one\nx\n");
+    EXPECT_THAT(output.err, HasSubstr("can't commit"));
+  }
+  EXPECT_EQ(scratch.on_host("git -C ../side status --short; git rev-parse --all"), before);
+  Output taken = scratch.oncelatch_behind(
+      {kWithoutNamespaces[0], "listener"},
+      all({"--workspace-mode", "overlay", "--workspace", path("side")}, {"git", "log", "--format=%s"}));
+  EXPECT_EQ(taken.status.shell_code(), 0) << taken.err;
+  EXPECT_EQ(taken.out, "one\n");
+}
+
+// What else may be written is the host's, and guarded.
+TEST_P(Changes, WhatElseMayBeWrittenIsGuarded) {
+  make_directory("beside");
+  Output output = overlaid("echo x > .envrc; cd " + path("beside") + "; echo y > y; echo z > .envrc; mkdir .git; ls -A",
+                           {"--write", path("beside")});
+  EXPECT_EQ(output.out, "y\n") << output.err;
+  EXPECT_EQ(scratch.read("beside/y"), "y\n");
+  Output taken = scratch.oncelatch_behind({kWithoutNamespaces[0], "listener"},
+                                          all({"--workspace-mode", "overlay", "--write", path("beside")}, {"true"}));
+  EXPECT_EQ(taken.status.shell_code(), 121) << taken.err;
+}
+
 // Plan and attempt agree about it.
 TEST_P(Changes, WhyAnswersForIt) {
   make_repository();
