@@ -108,6 +108,8 @@ void take_value(Options& options, const std::string& name, const char* value) {
   if (name == "--keep-link") plan.covers.push_back({value, Cover::Kind::link, true});
   if (name == "--keep") plan.covers.push_back({value, Cover::Kind::protect, true});
   if (name == "--alias") plan.aliases.push_back(parse_alias(value));
+  if (name == "--overlay") plan.layers = value;
+  if (name == "--overlay") plan.overlay = true;
   if (name == "--home") plan.home = value;
   if (name == "--home-inside") plan.home_inside = value;
   if (name == "--env") plan.environment.emplace_back(value);
@@ -166,6 +168,9 @@ void take_identity(SandboxPlan& plan, bool workspace_only) {
   plan.shown_uid = identity.shown_uid;
   plan.shown_gid = identity.shown_gid;
   plan.idmapped = identity.idmapped;
+  // Who works in the layers has just been chosen.
+  for (const char* name : {"", "/upper", "/work"})
+    if (plan.overlay) (void)!::chown((plan.layers + name).c_str(), plan.uid, plan.gid);
   if (!identity.loss.empty()) std::fprintf(stderr, "loss %s\n", identity.loss.c_str());
 }
 

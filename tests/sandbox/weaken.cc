@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "sandbox/layer_probes.h"
+#include "sandbox/mount_tools.h"
 #include "sandbox/test_hook.h"
 
 namespace oncelatch::sandbox {
@@ -54,12 +55,27 @@ Outcome no_filter(Context& context) {
   return {};
 }
 
+// What lies below the overlay stays in reach, and its mount can be written.
+Outcome show_lower(Context& context) {
+  constexpr const char* kShown = ".lower";
+  mount_attr writable{};
+  writable.attr_clr = MOUNT_ATTR_RDONLY;
+  const long tree = clone_tree(AT_FDCWD, kOverlayLower + 1, 0);
+  if (tree < 0) return failed(tree, "clone of what lies below");
+  long rc = sys::call(__NR_mount_setattr, tree, "", AT_EMPTY_PATH, &writable, sizeof writable);
+  if (rc >= 0) rc = sys::call(__NR_mkdirat, AT_FDCWD, kShown, 0755);
+  if (rc >= 0) rc = attach(static_cast<int>(tree), AT_FDCWD, kShown);
+  if (rc < 0) return failed(rc, "what lies below");
+  return mount_overlay(context);
+}
+
 constexpr Layer kLayers[] = {
     {"mount-namespace", Stage::pivot, stay_on_old_root, 0},
     {"pid-namespace", Stage::proc, bind_old_proc, CLONE_NEWPID},
     {"network-namespace", Stage::loopback, nothing, CLONE_NEWNET},
     {"userns-limit", Stage::namespace_limits, nothing, 0},
     {"capabilities", Stage::capabilities, nothing, 0},
+    {"overlay", Stage::overlay, show_lower, 0},
     {"landlock", Stage::landlock, nothing, 0},
     {"write-workspace", Stage::guard, nothing, 0},
     {"seccomp", Stage::seccomp, no_filter, 0},
