@@ -27,7 +27,8 @@ void add_repository(sandbox::SandboxPlan& plan, const Repository& repository) {
   plan.binds.push_back({.source = repository.directory,
                         .target = repository.directory,
                         .access = sandbox::Access::read_write,
-                        .where_guarded = true});
+                        .where_guarded = true,
+                        .git_directory = true});
 }
 
 }  // namespace

@@ -46,7 +46,8 @@ Outcome Broker::prepare(const WirePlan& plan) {
   for (std::uint32_t i = 0; i < plan.entry_count; ++i) {
     const Entry& entry = plan.entries[i];
     if (!is_writable(entry) || makes_by_itself(plan, entry)) continue;
-    if (!rules_.add(entry.target.data, (entry.flags & kGuarded) != 0)) return failed(-E2BIG, "guarded directories");
+    if (!rules_.add(entry.target.data, (entry.flags & kGuarded) != 0, (entry.flags & kGitDirectory) != 0))
+      return failed(-E2BIG, "guarded directories");
   }
   if (plan.git_directory.size != 0 && !rules_.keep_other_branches(plan.git_directory.data, plan.own_reference.data))
     return failed(-E2BIG, "own branch");

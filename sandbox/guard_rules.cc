@@ -103,10 +103,11 @@ bool completes_repository(const char* path, const char* relative) {
   return head && ((objects && refs) || elsewhere);
 }
 
-// What git would follow or run, in a directory that is a repository by itself.
-bool governs_repository(const char* path, const char* relative) {
+// What git would follow or run, in a directory that is a repository by itself; with `below` also what holds that.
+bool governs_repository(const char* path, const char* relative, bool below) {
   for (const char* at = relative;; ++at) {
-    if (is_refused_in_git_directory(at) && Directory{path, static_cast<std::size_t>(at - path - 1)}.is_repository())
+    if (is_refused_in_git_directory(at, below) &&
+        Directory{path, static_cast<std::size_t>(at - path - 1)}.is_repository())
       return true;
     at = component_end(at);
     if (*at == 0) return false;
@@ -125,10 +126,10 @@ const char* GuardRules::copy(const char* text) {
   return place;
 }
 
-bool GuardRules::add(const char* path, bool guarded) {
+bool GuardRules::add(const char* path, bool guarded, bool git_directory) {
   const char* place = count_ == kMostTrees ? nullptr : copy(path);
   if (place == nullptr) return false;
-  trees_[count_++] = {place, static_cast<unsigned>(std::strlen(path)), guarded};
+  trees_[count_++] = {place, static_cast<unsigned>(std::strlen(path)), guarded, git_directory};
   return true;
 }
 
@@ -187,21 +188,27 @@ Ruling GuardRules::judge_name(const char* path, const GuardedName* row) const {
   return held && may_be_held(path) ? Ruling::held : Ruling::allowed;
 }
 
+// Whether git would follow or run it, or what lies below it.
+bool GuardRules::governs(const char* path, const char* part, bool below) const {
+  return (tree_of(path)->git_directory && is_refused_in_git_directory(part, below)) ||
+         governs_repository(path, part, below);
+}
+
 Ruling GuardRules::judge_making(const char* path, Making making) const {
   const char* part = guarded_part(path);
   if (part == nullptr) return Ruling::allowed;
   Ruling ruling = judge_name(path, guarded_name(part));
   if (making == Making::other) ruling = graver(ruling, judge_name(path, guarded_name_below(part)));
   const bool repository =
-      ruling != Ruling::refused &&
-      (keeps(path, making == Making::directory) || completes_repository(path, part) || governs_repository(path, part));
+      ruling != Ruling::refused && (keeps(path, making == Making::directory) || completes_repository(path, part) ||
+                                    governs(path, part, making == Making::other));
   return repository ? Ruling::refused : ruling;
 }
 
 Ruling GuardRules::judge_changing(const char* path) const {
   const char* part = guarded_part(path);
   if (part == nullptr) return Ruling::allowed;
-  return keeps(path, false) || governs_repository(path, part) ? Ruling::refused : judge_name(path, guarded_name(part));
+  return keeps(path, false) || governs(path, part, false) ? Ruling::refused : judge_name(path, guarded_name(part));
 }
 
 // What leaves a place where names are never held has some, perhaps, that nobody was asked about.

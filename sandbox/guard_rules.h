@@ -38,8 +38,10 @@ class GuardRules {
     const char* path;
     unsigned size;
     bool guarded;  // false: every name is free, but the kernel can't tell it from a tree that lies below
+    bool git_directory;
   };
-  bool add(const char* path, bool guarded);
+  // `git_directory`: names in it are git's, whatever of a repository is moved away meanwhile.
+  bool add(const char* path, bool guarded, bool git_directory = false);
   // Of this git directory only the reference ("refs/heads/topic") may move: the others, HEAD and what is packed stay.
   bool keep_other_branches(const char* git_directory, const char* reference);
   void hold(Held held) { held_ = held; }
@@ -53,6 +55,7 @@ class GuardRules {
 
  private:
   [[nodiscard]] const char* guarded_part(const char* path) const;
+  [[nodiscard]] bool governs(const char* path, const char* part, bool below) const;
   [[nodiscard]] bool keeps(const char* path, bool making_directory) const;
   const char* copy(const char* text);
   [[nodiscard]] bool may_be_held(const char* path) const;

@@ -463,12 +463,14 @@ bool is_never_held(const char* path) {
   return false;
 }
 
-bool is_refused_in_git_directory(const char* path) {
+bool is_refused_in_git_directory(const char* path, bool below) {
   const char* ahead = path;
   const std::uint32_t first = next(ahead);
   if (first >= kAscii) return false;
   for (unsigned row = kBelowGit.head[first]; row != kNoRow; row = kBelowGit.next[row])
-    if (matches(kNames[row].pattern + kGitSize, path)) return true;
+    if (const char* rest = kNames[row].pattern + kGitSize;
+        matches(rest, path) || (below && matches_beginning(rest, path)))
+      return true;
   return false;
 }
 

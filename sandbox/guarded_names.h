@@ -33,11 +33,12 @@ struct GuardedName {
 [[nodiscard]] const GuardedName* guarded_name(const char* path);
 // The row that says most about what would lie below it, or null: "src/.vscode".
 [[nodiscard]] const GuardedName* guarded_name_below(const char* path);
-// In a directory of installed packages (node_modules) all is code that the host's interpreter runs, whatever its name; in
-// a git directory names are those of branches.
+// In a directory of installed packages (node_modules) all is code that the host's interpreter runs, whatever its name;
+// in a git directory names are those of branches.
 [[nodiscard]] bool is_never_held(const char* path);
-// Whether git would follow or run it, at a path relative to a git directory: "hooks/pre-commit".
-[[nodiscard]] bool is_refused_in_git_directory(const char* path);
+// Whether git would follow or run it, at a path relative to a git directory: "hooks/pre-commit"; with `below` also
+// whether it would something that lies below it: "hooks".
+[[nodiscard]] bool is_refused_in_git_directory(const char* path, bool below);
 // Of the component that begins here: ".git" in one of its spellings.
 [[nodiscard]] bool is_git_directory_name(const char* component);
 

@@ -38,6 +38,7 @@ struct Bind {
   bool optional = false;
   bool executable = true;      // false: noexec
   bool where_guarded = false;  // writable, and shown only where the broker knows what may be made there by its name
+  bool git_directory = false;  // a repository's: names in it count as those in a directory `.git`
 };
 
 // Of a git repository in the view only this branch may move: HEAD, packed references and every other one stay, in all

@@ -12,6 +12,7 @@ std::uint8_t flags_of(BindOptions options) {
   if (!options.executable) flags |= kNoExecute;
   if (options.directory) flags |= kIsDirectory;
   if (options.guarded) flags |= kGuarded;
+  if (options.guarded && options.git_directory) flags |= kGitDirectory;
   return static_cast<std::uint8_t>(flags);
 }
 

@@ -36,6 +36,7 @@ struct BindOptions {
   bool directory = false;
   bool map_owner = false;
   bool guarded = false;
+  bool git_directory = false;
 };
 
 class View {

@@ -251,7 +251,8 @@ class ViewAnswers::Judge {
   void look_at_name() {
     const unsigned flags = step_.entry != nullptr ? step_.entry->flags : 0U;
     if (!writable_ || (flags & kGuarded) == 0 || answer_.real.size() <= answer_.holder.size()) return;
-    const GuardedName* row = guarded_name(answer_.real.c_str() + answer_.holder.size() + 1);
+    const std::string in_git = (flags & kGitDirectory) != 0 ? ".git/" : "";
+    const GuardedName* row = guarded_name((in_git + answer_.real.substr(answer_.holder.size() + 1)).c_str());
     if (row == nullptr) return;
     const SandboxPlan& plan = *view_.plan_;
     const bool held = row->guard == Guard::held ||

@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "sandbox/etc_table.h"
+#include "sandbox/guarded_names.h"
 
 namespace oncelatch::sandbox {
 
@@ -75,6 +76,11 @@ bool maps_owner(const SandboxPlan& plan, const Source& source, bool read_only) {
   return plan.idmapped && !system;
 }
 
+// Also one that the caller named.
+bool is_git_directory(const Bind& bind) {
+  return bind.git_directory || is_git_directory_name(bind.target.c_str() + bind.target.rfind('/') + 1);
+}
+
 }  // namespace
 
 Status ViewBuilder::build() {
@@ -119,7 +125,8 @@ Status ViewBuilder::add_bind(const Bind& bind) {
                       .executable = bind.executable,
                       .directory = opened.directory,
                       .map_owner = maps_owner(plan_, opened, read_only),
-                      .guarded = guards_ && !read_only && is_the_hosts(plan_, bind)};
+                      .guarded = guards_ && !read_only && is_the_hosts(plan_, bind),
+                      .git_directory = is_git_directory(bind)};
   view_.bind_source(opened.index, bind.target, options, rights_of(bind));
   return {};
 }

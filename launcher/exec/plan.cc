@@ -98,8 +98,11 @@ class PlanMaker {
     if (directory.empty() || is_shown(directory)) return;
     // Under an overlay it is read: a commit would be the host's at once.
     const auto access = options_.overlay ? sandbox::Access::read_only : sandbox::Access::read_write;
-    sandbox_.binds.push_back(
-        {.source = directory, .target = directory, .access = access, .where_guarded = !options_.overlay});
+    sandbox_.binds.push_back({.source = directory,
+                              .target = directory,
+                              .access = access,
+                              .where_guarded = !options_.overlay,
+                              .git_directory = true});
     if (options_.overlay)
       plan_.notes.push_back("the repository " + shown(directory) +
                             " lies outside of the workspace: under the overlay git reads it, and can't commit");

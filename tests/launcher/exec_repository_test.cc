@@ -79,6 +79,54 @@ echo tried)sh";
   EXPECT_EQ(host("ls .git/hooks | grep -v sample; ls .git/commondir .git/config.worktree 2>/dev/null"), "");
 }
 
+// Prepared beside it, moved there as a whole, and also while the directory is no repository: what the host then runs in
+// a submodule is its own.
+TEST_P(ExecRepository, NothingIsMovedToWhereGitRunsOrFollowsIt) {
+  ASSERT_EQ(
+      host("git init -q -b main ../library && cd ../library && git config user.name t && git config user.email t@e && "
+           "git commit -q --allow-empty -m l && cd ../repository && git -c protocol.file.allow=always submodule -q "
+           "add ../library m && git commit -qm module && mkdir -p .git/info .git/modules/m/hooks 2>&1"),
+      "");
+  link_worktree();
+  const std::string hostile = R"sh(
+cd "$(git rev-parse --git-common-dir)"; set +e
+prepare() { rm -rf x; mkdir -p x/hooks; printf '#!/bin/sh\ntouch )sh" +
+                              path("home/MARK") + R"sh(
+' > x/post-checkout
+  chmod +x x/post-checkout; cp x/post-checkout x/hooks; echo '* filter=x' > x/attributes; echo x > x/config; echo x > x/alternates; }
+attack() {
+  for name in modules/m/hooks info modules/m/info modules/new objects/info hooks worktrees/new; do
+    prepare; mv $name old; mv -T x $name && echo MOVED $name; test -e $name || mv old $name; rm -rf old
+    test -e $name || ln -s "$PWD/x" $name && test -L $name && echo LINKED $name && rm $name
+  done
+  for name in info/attributes modules/new/config commondir config.worktree modules/m/hooks/x; do
+    mkdir -p $(dirname $name); echo x > $name && echo MADE $name
+  done
+}
+attack
+cp HEAD ours; mv refs refs2; attack; mv refs2 refs; rm HEAD; attack; mv ours HEAD
+echo tried)sh";
+  for (const char* place : {"fix", "repository/part"}) {
+    EXPECT_EQ(at(place, "exec 2>/dev/null" + hostile).out, "tried\n") << place;
+    ASSERT_EQ(host("cd .git && mkdir -p refs/heads && test -e HEAD || echo 'ref: refs/heads/main' > HEAD; "
+                   "cd ../m && git checkout -q -B again 2>&1"),
+              "");
+    EXPECT_FALSE(scratch.exists("home/MARK"));
+    EXPECT_EQ(host("cd .git && rm -rf x old refs2 ours"), "");
+  }
+}
+
+// A repository by itself, in the workspace.
+TEST_P(ExecRepository, HooksOfABareOneArentReplacedAsAWhole) {
+  ASSERT_EQ(host("git init -q --bare bare.git && mkdir -p bare.git/hooks bare.git/info"), "");
+  EXPECT_EQ(at("repository", R"sh(
+set +e; exec 2>/dev/null; mkdir -p x; echo x > x/post-update; echo x > x/attributes; cd bare.git
+for name in hooks info; do mv $name old; mv -T ../x $name && echo MOVED; ln -s ../x $name && echo LINKED; mv old $name; done
+echo tried)sh")
+                .out,
+            "tried\n");
+}
+
 // A pointer that somebody wrote: nothing of the host is shown for it, and nothing hangs.
 TEST_P(ExecRepository, APointerThatNobodyAnswersShowsNothing) {
   link_worktree();
