@@ -38,6 +38,35 @@ class FileSizeLimit {
   Limits before_{};
 };
 
+// Byte for byte; what is longer isn't compared.
+bool is_same_text(const Place& one, const Place& other) {
+  constexpr unsigned kMostParts = 16;
+  constexpr unsigned kRead = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  Descriptor left;
+  Descriptor right;
+  if (left.keep(sys::call(__NR_openat, one.parent.number, one.name, kRead)) < 0) return false;
+  if (right.keep(sys::call(__NR_openat, other.parent.number, other.name, kRead)) < 0) return false;
+  for (unsigned part = 0; part < kMostParts; ++part) {
+    char a[4096];
+    char b[4096];
+    const long size = sys::call(__NR_read, left.number, a, sizeof a);
+    if (size < 0 || sys::call(__NR_read, right.number, b, sizeof b) != size) return false;
+    if (size == 0) return true;
+    if (std::memcmp(a, b, static_cast<std::size_t>(size)) != 0) return false;
+  }
+  return false;
+}
+
+// A lock that is moved over the settings beside it and says the same: it goes, they stay. Whoever has it open still can
+// write what they like: it has no name any more.
+long drop_settings_lock(const Place& lock, const Place& settings) {
+  const std::size_t directory = std::strlen(lock.path) - std::strlen(lock.name);
+  const bool beside = std::strncmp(lock.path, settings.path, directory) == 0 &&
+                      std::strcmp(settings.path + directory, "config") == 0 && !settings.slash;
+  if (!beside || !is_same_text(lock, settings)) return -EACCES;
+  return sys::call(__NR_unlinkat, lock.parent.number, lock.name, 0);
+}
+
 }  // namespace
 
 // Of what is writable in the view: the host's trees are guarded; a private one is worked in only where it holds one of
@@ -282,6 +311,8 @@ Broker::Answer Broker::rename(const Request& request) {
     names.second_ruling = graver(names.second_ruling, rules_.judge_changing(to.path));
   }
   if (rc < 0 && names.ruling() != Ruling::allowed) return Answer::error(rc);
+  if (names.ruling() != Ruling::allowed && flags == 0 && rules_.is_settings_lock(from.path))
+    return Answer::error(drop_settings_lock(from, to));
   if (names.is_held() && names.are_apart()) return Answer::error(-EXDEV);
   if (const Ruling ruling = settle_both(request, names); ruling != Ruling::allowed) return refusal(ruling);
   if (!is_valid(request.id)) return Answer::error(-ESRCH);

@@ -78,7 +78,9 @@ bool Broker::open_new(Opening& opening, Answer& answer) {
   if (rules_.tree_of(path) == nullptr) return false;
   long rc = -EEXIST;
   if (!is_valid(opening.request.id)) rc = -ESRCH;
+  const bool exclusive = (opening.flags & O_EXCL) != 0;
   Ruling ruling = rules_.judge_making(path, Making::file);
+  if (exclusive && ruling != Ruling::allowed && rules_.is_settings_lock(path)) ruling = Ruling::allowed;
   if (ruling != Ruling::allowed) {
     constexpr int kPresent = 0;  // F_OK, of the link itself
     const long found =
@@ -94,7 +96,7 @@ bool Broker::open_new(Opening& opening, Answer& answer) {
     rc = sys::call(__NR_openat, opening.place.parent.number, opening.place.name,
                    opening.flags | kOnCreation | O_CLOEXEC, opening.mode);
   }
-  if (rc == -EEXIST && (opening.flags & O_EXCL) == 0) return false;
+  if (rc == -EEXIST && !exclusive) return false;
   answer = rc < 0 ? Answer::error(rc) : Answer{Answer::Kind::descriptor, rc, opening.flags & O_CLOEXEC};
   return true;
 }

@@ -211,6 +211,15 @@ Ruling GuardRules::judge_changing(const char* path) const {
   return keeps(path, false) || governs(path, part, false) ? Ruling::refused : judge_name(path, guarded_name(part));
 }
 
+bool GuardRules::is_settings_lock(const char* path) const {
+  const char* part = guarded_part(path);
+  const char* last = last_component(path);
+  if (part == nullptr || std::strcmp(last, "config.lock") != 0) return false;
+  const bool in_git = tree_of(path)->git_directory || is_inside_git_directory(part);
+  const Directory parent{path, static_cast<std::size_t>(last - path - 1)};
+  return in_git && std::strstr(part - 1, "/modules/") != nullptr && parent.is_repository() && parent.holds("config");
+}
+
 // What leaves a place where names are never held has some, perhaps, that nobody was asked about.
 Ruling GuardRules::judge_moving(const char* from, const char* to, Making making) const {
   const Ruling ruling = judge_making(to, making);

@@ -52,6 +52,9 @@ class GuardRules {
   [[nodiscard]] Ruling judge_changing(const char* path) const;
   // What moves gets its new name, and so does what lies below.
   [[nodiscard]] Ruling judge_moving(const char* from, const char* to, Making making) const;
+  // "config.lock" beside a submodule's settings: git makes it and moves it over them, also where they stay the same.
+  // Nobody reads it under this name.
+  [[nodiscard]] bool is_settings_lock(const char* path) const;
 
  private:
   [[nodiscard]] const char* guarded_part(const char* path) const;

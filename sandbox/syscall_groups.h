@@ -53,7 +53,7 @@ inline constexpr std::string_view kBrokerCalls[] = {
     "mmap",       "mprotect", "munmap",  "getdents64", "clock_gettime", "pidfd_open", "pidfd_getfd", "process_vm_readv",
     "prlimit64",  "openat",   "openat2", "faccessat2", "statx",         "fstatfs",    "readlinkat",  "chdir",
     "fchdir",     "truncate", "mkdirat", "mknodat",    "symlinkat",     "linkat",     "renameat2",   "bind",
-    "getsockopt", "umask"};
+    "getsockopt", "umask",    "unlinkat"};
 
 // Beyond what libseccomp 2.5 can name or say (filter_gen.cc puts them before its program).
 inline constexpr std::uint32_t kNewestKnownSyscall = 462;  // mseal; anything newer, up to kFirstPrivateSyscall: ENOSYS

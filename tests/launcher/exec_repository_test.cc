@@ -79,6 +79,37 @@ echo tried)sh";
   EXPECT_EQ(host("ls .git/hooks | grep -v sample; ls .git/commondir .git/config.worktree 2>/dev/null"), "");
 }
 
+// Git writes a submodule's settings anew for that, as they were; nothing else can be written into them.
+TEST_P(ExecRepository, SubmodulesThatAreThereAreUpdated) {
+  ASSERT_EQ(
+      host("git init -q -b main ../library && cd ../library && git config user.name t && git config user.email t@e && "
+           "for n in 1 2; do echo $n > f && git add f && git commit -qm $n; done && cd ../repository && "
+           "git -c protocol.file.allow=always submodule -q add ../library m && git commit -qm new && "
+           "git -C m checkout -q HEAD~1 && git commit -qam old 2>&1"),
+      "");
+  link_worktree();
+  ASSERT_EQ(host("cd ../fix && git -c protocol.file.allow=always submodule -q update --init 2>&1"), "");
+  const std::vector<std::pair<std::string, std::string>> places = {{"repository", "repository/.git/modules/m"},
+                                                                   {"fix", "repository/.git/worktrees/fix/modules/m"}};
+  for (const auto& [place, module] : places) {
+    const std::string settings = scratch.read(module + "/config");
+    Output output = at(place,
+                       "git checkout -q HEAD~1; git submodule -q update; git -C m log -1 --format=%s; "
+                       "git status --porcelain; git submodule update --init; ls " +
+                           path(module) + " | grep lock || true");
+    EXPECT_EQ(output.out, "2\n") << place << output.err;
+    output = at(place, "set +e; set -C; exec 2>/dev/null; cd " + path(module) + R"sh(
+git config a.b c; git config core.worktree ../../../part
+cat config > config.lock; mv config.lock HEAD && echo HEAD; mv config.lock x && echo x; rm config.lock
+cp config x; mv x config.lock && echo moved; ln x config.lock && echo linked; ln -s x config.lock && echo link
+(cat config; mv config.lock config; echo '[core]'; echo 'fsmonitor = evil') > config.lock; ls | grep lock
+echo evil > config.lock; mv config.lock config && echo evil; rm -f config.lock x
+mkdir -p hooks; cd hooks && echo evil > config.lock && echo hook)sh");
+    EXPECT_EQ(output.out, "") << place;
+    EXPECT_EQ(scratch.read(module + "/config"), settings);
+  }
+}
+
 // Prepared beside it, moved there as a whole, and also while the directory is no repository: what the host then runs in
 // a submodule is its own.
 TEST_P(ExecRepository, NothingIsMovedToWhereGitRunsOrFollowsIt) {

@@ -363,9 +363,9 @@ TEST_P(Filter, EveryGroupSaysWhatItIsFor) {
 
 // What the first process may call where it guards a workspace, by number: the whole list.
 TEST(BrokerFilter, AllowsWhatItNeedsAndNothingElse) {
-  const std::set<int> allowed = {0,   1,   3,   9,   10,  11,  16,  49,  55,  56,  60,  61,  62,  72,
-                                 76,  80,  81,  95,  138, 217, 228, 231, 234, 247, 257, 258, 259, 265,
-                                 266, 267, 271, 289, 292, 302, 310, 316, 332, 434, 436, 437, 438, 439};
+  const std::set<int> allowed = {0,   1,   3,   9,   10,  11,  16,  49,  55,  56,  60,  61,  62,  72,  76,
+                                 80,  81,  95,  138, 217, 228, 231, 234, 247, 257, 258, 259, 263, 265, 266,
+                                 267, 271, 289, 292, 302, 310, 316, 332, 434, 436, 437, 438, 439};
   auto run = [](std::uint32_t arch, long number) {
     seccomp_data data{};
     data.nr = static_cast<int>(number);
