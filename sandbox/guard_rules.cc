@@ -149,6 +149,7 @@ bool GuardRules::keeps(const char* path, bool making_directory) const {
     if (*rest == 0) return false;  // the names of worktrees are others' rules
     ++rest;
   }
+  if (same(rest, "logs")) return !making_directory;
   if (const char* log = behind(rest, "logs"); log != nullptr) rest = same(log, "HEAD") ? "" : log;
   if (same(rest, "HEAD") || same(rest, "packed-refs")) return true;
   if (behind(rest, "reftable") != nullptr || same(rest, "reftable")) return true;
@@ -220,8 +221,19 @@ bool GuardRules::is_settings_lock(const char* path) const {
   return in_git && std::strstr(part - 1, "/modules/") != nullptr && parent.is_repository() && parent.holds("config");
 }
 
+// What says where a linked worktree's repository is says it from where it lies: elsewhere it would name another one.
+bool GuardRules::holds_pointers(const char* path) const {
+  const char* part = guarded_part(path);
+  if (part == nullptr) return false;
+  const std::size_t size = std::strlen(path);
+  if (Directory{path, size}.holds("commondir")) return true;
+  const bool in_git = tree_of(path)->git_directory || is_inside_git_directory(part);
+  return in_git && same(last_component(path), "worktrees");
+}
+
 // What leaves a place where names are never held has some, perhaps, that nobody was asked about.
 Ruling GuardRules::judge_moving(const char* from, const char* to, Making making) const {
+  if (making == Making::other && holds_pointers(from)) return Ruling::refused;
   const Ruling ruling = judge_making(to, making);
   const bool leaves = making == Making::other && may_be_held(to) && !may_be_held(from);
   return leaves ? graver(ruling, Ruling::held) : ruling;

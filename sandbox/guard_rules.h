@@ -59,6 +59,7 @@ class GuardRules {
  private:
   [[nodiscard]] const char* guarded_part(const char* path) const;
   [[nodiscard]] bool governs(const char* path, const char* part, bool below) const;
+  [[nodiscard]] bool holds_pointers(const char* path) const;
   [[nodiscard]] bool keeps(const char* path, bool making_directory) const;
   const char* copy(const char* text);
   [[nodiscard]] bool may_be_held(const char* path) const;

@@ -52,6 +52,7 @@ std::string Origins::of_bind(std::size_t index) const {
                   at < (writable ? options_.from_file.write : options_.from_file.read));
   if (bind.target == plan_.repository.root) return "the repository that the workspace is a part of";
   if (bind.target == plan_.repository.directory) return "the workspace's repository, for git";
+  if (bind.optional) return "tells git that another worktree is there";
   for (const auto& [path, name] : plan_.certificates)
     if (path == bind.target) return "certificates that " + name + " names";
   for (const auto& [directory, name] : directories_)

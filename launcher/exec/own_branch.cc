@@ -82,6 +82,12 @@ Result<std::vector<std::string>> kept_references(const sandbox::OwnBranch& branc
   std::vector<std::string> kept;
   for (const char* name : {"HEAD", "packed-refs"})
     if (type_of(branch.git_directory + "/" + name) == S_IFREG) kept.emplace_back(name);
+  DIR* worktrees = ::opendir((branch.git_directory + "/worktrees").c_str());
+  while (const dirent* entry = worktrees == nullptr ? nullptr : ::readdir(worktrees)) {
+    const std::string head = std::string("worktrees/") + entry->d_name + "/HEAD";
+    if (entry->d_name[0] != '.' && type_of(branch.git_directory + "/" + head) == S_IFREG) kept.push_back(head);
+  }
+  if (worktrees != nullptr) ::closedir(worktrees);
   TRY(keep_others(branch, "refs", kept));
   return kept;
 }

@@ -40,6 +40,7 @@ class PlanMaker {
     sandbox_.home_inside = kHomeInside;
     TRY(show_paths());
     show_repository();
+    show_worktrees();
     choose_network();
     TRY(choose_limits());
     choose_user();
@@ -107,6 +108,13 @@ class PlanMaker {
       plan_.notes.push_back("the repository " + shown(directory) +
                             " lies outside of the workspace: under the overlay git reads it, and can't commit");
     visible_.push_back(directory);
+  }
+
+  // Of other linked worktrees, by which git sees that they are there still.
+  void show_worktrees() {
+    const std::string& outside = plan_.repository.directory;
+    for (const std::string& pointer : worktree_pointers(outside.empty() ? sandbox_.workspace + "/.git" : outside))
+      if (!in_view(pointer)) sandbox_.binds.push_back({.source = pointer, .target = pointer, .optional = true});
   }
 
   // What a variable names, where that is a file or directory by its absolute path. The sandbox has a /tmp of its own.

@@ -1,5 +1,6 @@
 #include "launcher/exec/repository.h"
 
+#include <dirent.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -79,6 +80,13 @@ bool is_repository(const std::string& directory) {
          type_of(directory + "/refs") == S_IFDIR;
 }
 
+// Who gets hold of a place that somebody's repository once knew makes no worktree of it.
+bool have_one_owner(const std::string& one, const std::string& other) {
+  struct stat first {};
+  struct stat second {};
+  return ::stat(one.c_str(), &first) == 0 && ::stat(other.c_str(), &second) == 0 && first.st_uid == second.st_uid;
+}
+
 // git's own question (safe.directory): whose is it?
 bool belongs_here(const std::string& path, const std::string& workspace) {
   struct stat found {};
@@ -103,7 +111,8 @@ Repository find_repository(const std::string& workspace, const std::string& home
   const std::string directory = type == S_IFDIR ? git : told.directory;
   if (!directory.empty() && is_or_contains(workspace, directory)) return found;
   const bool usable = !directory.empty() && is_repository(directory) && belongs_here(directory, workspace) &&
-                      belongs_here(root, workspace) && !is_or_contains(directory, workspace);
+                      belongs_here(root, workspace) && have_one_owner(directory, root) &&
+                      !is_or_contains(directory, workspace);
   const bool open = may_be_shown(directory, home) && (root == workspace || may_be_shown(root, home));
   if (usable && open) {
     found.directory = directory;
@@ -116,6 +125,22 @@ Repository find_repository(const std::string& workspace, const std::string& home
                         : " belongs to a place that is never shown";
   if (root != workspace) found.note += "; --workspace " + escape_for_display(root, 400) + " takes the whole";
   return found;
+}
+
+std::vector<std::string> worktree_pointers(const std::string& git_directory) {
+  constexpr std::size_t kMost = 32;
+  std::vector<std::string> pointers;
+  DIR* stream = ::opendir((git_directory + "/worktrees").c_str());
+  if (stream == nullptr) return pointers;
+  while (const dirent* entry = pointers.size() == kMost ? nullptr : ::readdir(stream)) {
+    if (entry->d_name[0] == '.') continue;
+    const std::string own = git_directory + "/worktrees/" + entry->d_name;
+    const std::string back = line_of(own, "gitdir");
+    const std::string tree = name_of(back) == ".git" ? named_in(own, parent_of(back)) : std::string();
+    if (!tree.empty() && linked(tree).own == own) pointers.push_back(tree + "/.git");
+  }
+  ::closedir(stream);
+  return pointers;
 }
 
 }  // namespace oncelatch::launcher

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace oncelatch::launcher {
 
@@ -22,5 +23,9 @@ struct Repository {
 
 // `workspace`: a real path. `home`: real path of the caller's, empty when unknown; it is never shown.
 [[nodiscard]] Repository find_repository(const std::string& workspace, const std::string& home);
+
+// The pointers `.git` of the linked worktrees that a repository knows and that know it: without them git takes a
+// worktree for removed, and forgets it. At most 32.
+[[nodiscard]] std::vector<std::string> worktree_pointers(const std::string& git_directory);
 
 }  // namespace oncelatch::launcher

@@ -147,6 +147,32 @@ echo tried)sh";
   }
 }
 
+// Git sees no other worktree there, and forgets none for that.
+TEST_P(ExecRepository, OtherWorktreesArentForgotten) {
+  link_worktree();
+  ASSERT_EQ(host("git worktree add -q ../third 2>&1"), "");
+  for (const char* place : {"repository", "fix", "repository/part"}) {
+    const Output output =
+        at(place, "git gc -q; git worktree prune -v; git worktree prune --expire now; ls -A " + path("third"));
+    EXPECT_EQ(output.out, ".git\n") << place << output.err;
+  }
+  EXPECT_EQ(host("git worktree list --porcelain | grep -c prunable; git -C ../third status --porcelain; git -C ../fix "
+                 "fsck 2>&1"),
+            "0\n");
+}
+
+// One that the host makes meanwhile, on which no mount lies.
+TEST_P(ExecRepository, AWorktreesPointersArentMovedElsewhere) {
+  Process running = scratch.start(all({"--workspace", path("repository")}, {"sh", "-c", R"sh(
+echo > started; for i in $(seq 600); do test -e go && break; sleep 0.05; done
+mkdir evil; mv .git/worktrees/fix evil/x && echo MOVED; mv .git/worktrees evil/y && echo MOVED; ls .git/worktrees)sh"}));
+  ASSERT_TRUE(eventually([&] { return scratch.exists("repository/started"); }));
+  link_worktree();
+  scratch.write("repository/go", "", 0644);
+  (void)running.wait(std::chrono::seconds(60));
+  EXPECT_EQ(scratch.read("stdout.txt"), "fix\n") << scratch.read("stderr.txt");
+}
+
 // A repository by itself, in the workspace.
 TEST_P(ExecRepository, HooksOfABareOneArentReplacedAsAWhole) {
   ASSERT_EQ(host("git init -q --bare bare.git && mkdir -p bare.git/hooks bare.git/info"), "");
@@ -220,6 +246,9 @@ TEST_P(ExecRepository, AnotherUsersWorktree) {
   // Another user's than both.
   ASSERT_EQ(host("chown -R 23456:23456 .git"), "");
   EXPECT_THAT(at("fix", "git status || true").err, HasSubstr("isn't found inside"));
+  // The caller's, in a place that another user took over.
+  ASSERT_EQ(host("chown -R 0:0 .git"), "");
+  EXPECT_THAT(at("fix", "git status || true").err, HasSubstr("isn't found inside"));
 }
 
 // E040
@@ -255,6 +284,7 @@ for name in HEAD packed-refs; do
 done
 rm $d/packed-refs && echo REMOVED packed-refs; rm $d/HEAD && echo REMOVED HEAD
 mv $d/refs $d/r && echo MOVED refs; mv $d/refs/heads $d/h && echo MOVED heads; rm $d/refs/heads/loose && echo REMOVED
+mv $d/logs $d/l && echo MOVED logs; rm $d/worktrees/fix/HEAD && echo REMOVED HEAD
 git switch -q main && echo SWITCHED; git branch made2 && echo BRANCHED; git tag made3 && echo TAGGED; git pack-refs --all
 git log --format=%s | head -n 1)sh",
                              {"--git", "own-branch"});
