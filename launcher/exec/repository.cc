@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <vector>
 
 #include "base/beneath.h"
 #include "base/untrusted.h"
@@ -80,23 +81,36 @@ bool is_repository(const std::string& directory) {
          type_of(directory + "/refs") == S_IFDIR;
 }
 
-// Who gets hold of a place that somebody's repository once knew makes no worktree of it.
-bool have_one_owner(const std::string& one, const std::string& other) {
-  struct stat first {};
-  struct stat second {};
-  return ::stat(one.c_str(), &first) == 0 && ::stat(other.c_str(), &second) == 0 && first.st_uid == second.st_uid;
+// The work tree, its pointer or git directory, and where that leads.
+std::vector<std::string> ways_to(const Repository& found, const std::string& root) {
+  return {root, root + "/.git", found.directory, found.own};
 }
 
-// git's own question (safe.directory): whose is it?
-bool belongs_here(const std::string& path, const std::string& workspace) {
-  struct stat found {};
+// git's own question (safe.directory), asked of all that led there: whoever may only write beside somebody's files
+// makes no repository of them, and whoever has the place of a removed worktree isn't taken for it.
+bool belongs_here(const std::vector<std::string>& paths, const std::string& workspace) {
   struct stat here {};
-  if (::stat(path.c_str(), &found) != 0 || ::stat(workspace.c_str(), &here) != 0) return false;
-  return found.st_uid == ::geteuid() || found.st_uid == here.st_uid;
+  struct stat first {};
+  if (::stat(workspace.c_str(), &here) != 0 || ::lstat(paths.front().c_str(), &first) != 0) return false;
+  const auto is_its_own = [&](const std::string& path) {
+    struct stat found {};
+    return ::lstat(path.c_str(), &found) == 0 && found.st_uid == first.st_uid;
+  };
+  const bool known = first.st_uid == ::geteuid() || first.st_uid == here.st_uid;
+  return known && std::all_of(paths.begin(), paths.end(), is_its_own);
 }
 
-bool may_be_shown(const std::string& path, const std::string& home) {
-  return path != "/" && !sandbox::is_system_place(path) && (home.empty() || !is_or_contains(path, home));
+// The caller's by name and by account, and that of whom the workspace belongs to.
+std::vector<std::string> homes_of(const std::string& workspace, const std::string& home) {
+  std::vector<std::string> homes = {home, real_path(sandbox::account_of(::getuid()).home)};
+  struct stat here {};
+  if (::stat(workspace.c_str(), &here) == 0) homes.push_back(real_path(sandbox::account_of(here.st_uid).home));
+  return homes;
+}
+
+bool may_be_shown(const std::string& path, const std::vector<std::string>& homes) {
+  const auto is_outside = [&](const std::string& home) { return home.empty() || !is_or_contains(path, home); };
+  return !sandbox::is_system_place(path) && !holds_others(path) && std::all_of(homes.begin(), homes.end(), is_outside);
 }
 
 }  // namespace
@@ -107,23 +121,26 @@ Repository find_repository(const std::string& workspace, const std::string& home
   const std::string git = root + "/.git";
   const mode_t type = root.empty() ? 0 : type_of(git);
   if (type == 0 || (root == workspace && type == S_IFDIR)) return found;
-  const Repository told = type == S_IFREG ? linked(root) : Repository();
-  const std::string directory = type == S_IFDIR ? git : told.directory;
+  const Repository told = type == S_IFREG   ? linked(root)
+                          : type == S_IFDIR ? Repository{.directory = git, .own = git, .root = {}, .note = {}}
+                                            : Repository();
+  const std::string& directory = told.directory;
   if (!directory.empty() && is_or_contains(workspace, directory)) return found;
-  const bool usable = !directory.empty() && is_repository(directory) && belongs_here(directory, workspace) &&
-                      belongs_here(root, workspace) && have_one_owner(directory, root) &&
+  const bool usable = !directory.empty() && is_repository(directory) && belongs_here(ways_to(told, root), workspace) &&
                       !is_or_contains(directory, workspace);
-  const bool open = may_be_shown(directory, home) && (root == workspace || may_be_shown(root, home));
+  const std::vector<std::string> homes = homes_of(workspace, home);
+  const bool open = may_be_shown(directory, homes) && (root == workspace || may_be_shown(root, homes));
   if (usable && open) {
     found.directory = directory;
-    found.own = type == S_IFDIR ? directory : told.own;
+    found.own = told.own;
     if (root != workspace) found.root = root;
     return found;
   }
   found.note = "git isn't found inside: " + escape_for_display(git, 400);
-  found.note += !usable ? " doesn't lead to a repository that names the workspace and is yours or its owner's"
+  found.note += !usable ? " doesn't lead to a repository that names the workspace and is all yours or all its owner's"
                         : " belongs to a place that is never shown";
-  if (root != workspace) found.note += "; --workspace " + escape_for_display(root, 400) + " takes the whole";
+  if (root != workspace && may_be_shown(root, homes))
+    found.note += "; --workspace " + escape_for_display(root, 400) + " takes the whole";
   return found;
 }
 

@@ -5,8 +5,9 @@
 //   if (!repository.directory.empty()) show(repository.directory);     // writable, guarded
 //
 // The workspace's own files say where that is, and nobody vouches for them: a directory is taken only if it is a
-// repository's, names the workspace in turn, and belongs to the caller or to the workspace's owner. Ownership: values.
-// Threads: one. Failure: none; what isn't taken is told in `note`. After fork: allocates. Part of the light program.
+// repository's, names the workspace in turn, and it and what leads there belong to one user, the caller or the
+// workspace's owner. Ownership: values. Threads: one. Failure: none; what isn't taken is told in `note`. After fork:
+// allocates. Part of the light program.
 #pragma once
 
 #include <string>
@@ -21,7 +22,8 @@ struct Repository {
   std::string note;       // why there is one that can't be shown; else empty
 };
 
-// `workspace`: a real path. `home`: real path of the caller's, empty when unknown; it is never shown.
+// `workspace`: a real path. `home`: real path of the caller's, empty when unknown; it is never shown, nor is
+// that of the workspace's owner.
 [[nodiscard]] Repository find_repository(const std::string& workspace, const std::string& home);
 
 // The pointers `.git` of the linked worktrees that a repository knows and that know it: without them git takes a

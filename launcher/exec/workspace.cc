@@ -42,8 +42,7 @@ Status check_place(const std::string& real, const std::string& home) {
                 "is your home directory or holds it: keys and settings would be open to the agent",
                 "use a directory below it, such as the repository, with --workspace DIR");
   }
-  constexpr const char* kHolders[] = {"/tmp", "/home", "/root", "/opt", "/srv"};
-  if (sandbox::is_system_place(real) || std::find(std::begin(kHolders), std::end(kHolders), real) != std::end(kHolders))
+  if (sandbox::is_system_place(real) || holds_others(real))
     return fail("workspace", shown(real), "is a system directory", "name the repository with --workspace DIR");
   return {};
 }
@@ -97,6 +96,11 @@ std::string real_path(const std::string& path) {
 bool is_or_contains(const std::string& outer, const std::string& inner) {
   return outer == inner || outer == "/" ||
          (inner.size() > outer.size() && inner.compare(0, outer.size(), outer) == 0 && inner[outer.size()] == '/');
+}
+
+bool holds_others(const std::string& real) {
+  constexpr const char* kHolders[] = {"/", "/tmp", "/home", "/root", "/opt", "/srv"};
+  return std::find(std::begin(kHolders), std::end(kHolders), real) != std::end(kHolders);
 }
 
 bool passes_through(const std::string& place, const std::string& path) {

@@ -45,6 +45,8 @@ class PathMemory {
 [[nodiscard]] bool passes_through(const std::string& place, const std::string& path);
 // Every symbolic link met on the way along `path`: where it stands (without links above it) and where it leads.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> links_along(const std::string& path);
+// Where several users' or programs' own lies side by side: never shown as a whole.
+[[nodiscard]] bool holds_others(const std::string& real);
 [[nodiscard]] bool is_or_contains(const std::string& outer, const std::string& inner);
 
 }  // namespace oncelatch::launcher
