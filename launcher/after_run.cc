@@ -82,6 +82,8 @@ Verdict judge_effect(const std::string& path, mode_t mode, const std::string& te
   if (const sandbox::GuardedName* row = S_ISLNK(mode) ? sandbox::guarded_name_below(path.c_str()) : nullptr;
       row != nullptr)
     return verdict_of(*row);
+  if (S_ISLNK(mode) && sandbox::lies_in_git_directory(path.c_str()))
+    return {"refused", "git", "git outside reads and writes where it leads"};
   if (S_ISLNK(mode) && leads_out(path, text))
     return {"reported", "link", "leads out of the workspace, or can be made to"};
   if (S_ISREG(mode) && (mode & (S_ISUID | S_ISGID)) != 0)

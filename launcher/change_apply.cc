@@ -95,7 +95,7 @@ class Promotion {
     if (!change.unfit.empty()) return change.unfit + " isn't promoted";
     const std::string whole = path_ + "/" + change.path;
     const auto making = S_ISDIR(change.mode)   ? sandbox::Making::directory
-                        : S_ISLNK(change.mode) ? sandbox::Making::other
+                        : S_ISLNK(change.mode) ? sandbox::Making::symbolic_link
                                                : sandbox::Making::file;
     sandbox::Ruling ruling = rules_.judge_changing(whole.c_str());
     if (change.what != Change::What::removed) ruling = graver(ruling, rules_.judge_making(whole.c_str(), making));

@@ -38,6 +38,11 @@ class FileSizeLimit {
   Limits before_{};
 };
 
+// By what gets a new name.
+Making making_of(const FileStatus& found) {
+  return is_type(found, S_IFDIR) ? Making::tree : is_type(found, S_IFLNK) ? Making::symbolic_link : Making::file;
+}
+
 // Byte for byte; what is longer isn't compared.
 bool is_same_text(const Place& one, const Place& other) {
   constexpr unsigned kMostParts = 16;
@@ -184,7 +189,7 @@ Broker::Answer Broker::act(const Request& request) {
     case Deed::node:
       return make(request, Making::file);
     case Deed::symbolic_link:
-      return make(request, Making::other);
+      return make(request, Making::symbolic_link);
     case Deed::hard_link:
       return make_hard_link(request);
     case Deed::rename:
@@ -229,16 +234,18 @@ Broker::Answer Broker::make(const Request& request, Making making) {
   const unsigned mode = request.number(call.mode);
   char target[kMostPathBytes];
   long rc = 0;
-  if (making == Making::other) rc = request.path(call.other_path, target);
+  const bool links = making == Making::symbolic_link;
+  if (links) rc = request.path(call.other_path, target);
   // A type that there is none of is refused before the path is looked at.
   if (making == Making::file) rc = sys::call(__NR_mknodat, AT_FDCWD, "", mode, 0);
-  if (rc < 0 && (making == Making::other || rc != -ENOENT)) return Answer::error(rc);
+  if (rc < 0 && (links || rc != -ENOENT)) return Answer::error(rc);
   Place place;
   char text[kMostPathBytes];
   if (rc = request.place(call.directory, call.path, place, text); rc < 0) return Answer::error(rc);
   if (rules_.tree_of(place.path) == nullptr) return Answer::by_kernel();
   const LastName last(place);
-  if (Ruling ruling = rules_.judge_making(place.path, making); ruling != Ruling::allowed) {
+  Ruling ruling = links ? rules_.judge_linking(place.path, target) : rules_.judge_making(place.path, making);
+  if (ruling != Ruling::allowed) {
     constexpr int kPresent = 0;  // F_OK
     const bool exists = sys::call(__NR_faccessat2, place.parent.number, place.name, kPresent, AT_SYMLINK_NOFOLLOW) == 0;
     if (exists) return Answer::error(-EEXIST);
@@ -246,7 +253,7 @@ Broker::Answer Broker::make(const Request& request, Making making) {
     if (ruling != Ruling::allowed) return refusal(ruling);
   }
   if (!is_valid(request.id)) return Answer::error(-ESRCH);
-  if (making == Making::other) return Answer::error(sys::call(__NR_symlinkat, target, place.parent.number, last.text));
+  if (links) return Answer::error(sys::call(__NR_symlinkat, target, place.parent.number, last.text));
   take_umask(request);
   return Answer::error(making == Making::directory ? sys::call(__NR_mkdirat, place.parent.number, last.text, mode)
                                                    : sys::call(__NR_mknodat, place.parent.number, last.text, mode, 0));
@@ -275,7 +282,7 @@ Broker::Answer Broker::make_hard_link(const Request& request) {
   if (rc < 0) return Answer::error(rc);
   if (rules_.tree_of(to.path) == nullptr && rules_.tree_of(source) == nullptr) return Answer::by_kernel();
   const TwoNames names{HeldUse::link,   source,  rules_.judge_changing(source),
-                       object.number,   to.path, rules_.judge_making(to.path, Making::other),
+                       object.number,   to.path, rules_.judge_moving(source, to.path, making_of(found)),
                        to.parent.number};
   if (names.is_held() && names.are_apart()) return Answer::error(-EXDEV);
   if (const Ruling ruling = settle_both(request, names); ruling != Ruling::allowed) return refusal(ruling);
@@ -301,13 +308,14 @@ Broker::Answer Broker::rename(const Request& request) {
   if (rc < 0) return Answer::error(rc);
   if (rules_.tree_of(from.path) == nullptr && rules_.tree_of(to.path) == nullptr) return Answer::by_kernel();
   FileStatus found{};
+  FileStatus taken{};
   rc = sys::call(__NR_statx, from.parent.number, from.name, AT_SYMLINK_NOFOLLOW, STATX_TYPE, &found);
-  const Making making = rc == 0 && is_type(found, S_IFREG) ? Making::file : Making::other;
   TwoNames names{HeldUse::move,      from.path, rules_.judge_changing(from.path),
-                 from.parent.number, to.path,   rules_.judge_moving(from.path, to.path, making),
+                 from.parent.number, to.path,   rules_.judge_moving(from.path, to.path, making_of(found)),
                  to.parent.number};
   if ((flags & RENAME_EXCHANGE) != 0) {
-    names.first_ruling = graver(names.first_ruling, rules_.judge_moving(to.path, from.path, Making::other));
+    if (rc == 0) rc = sys::call(__NR_statx, to.parent.number, to.name, AT_SYMLINK_NOFOLLOW, STATX_TYPE, &taken);
+    names.first_ruling = graver(names.first_ruling, rules_.judge_moving(to.path, from.path, making_of(taken)));
     names.second_ruling = graver(names.second_ruling, rules_.judge_changing(to.path));
   }
   if (rc < 0 && names.ruling() != Ruling::allowed) return Answer::error(rc);

@@ -13,6 +13,7 @@ add_freestanding_program(oncelatch_exec oncelatch-exec SOURCES
   execute.cc
   guard_rules.cc
   guarded_names.cc
+  spelling.cc
   held_wire.cc
   landlock.cc
   layer_probes.cc

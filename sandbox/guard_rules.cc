@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "sandbox/guarded_names.h"
+#include "sandbox/spelling.h"
 #include "sandbox/syscall.h"
 
 namespace oncelatch::sandbox {
@@ -37,14 +38,16 @@ class LongPath {
   bool fits_ = false;
 };
 
-const char* component_end(const char* at) {
-  while (*at != 0 && *at != '/') ++at;
-  return at;
-}
-
 const char* last_component(const char* path) {
   const char* slash = std::strrchr(path, '/');
   return slash == nullptr ? path : slash + 1;
+}
+
+// The component before the last one of `relative`, which begins at `last`.
+const char* last_but_one(const char* relative, const char* last) {
+  const char* at = last - 1;
+  while (at != relative && at[-1] != '/') --at;
+  return at;
 }
 
 struct Directory {
@@ -79,28 +82,6 @@ bool same(const char* one, const char* other) {
   for (; *one != 0 && *other != 0; ++one, ++other)
     if (!same_letter(*one, *other)) return false;
   return *one == *other;
-}
-
-bool is_inside_git_directory(const char* relative) {
-  for (const char* at = relative;; ++at) {
-    const char* end = component_end(at);
-    if (*end == 0) return false;
-    if (is_git_directory_name(at)) return true;
-    at = end;
-  }
-}
-
-// The last piece that makes its directory a repository, anywhere but in a git directory.
-bool completes_repository(const char* path, const char* relative) {
-  const char* name = last_component(path);
-  const Directory parent{path, static_cast<std::size_t>(name - path - 1)};
-  const RepositoryPart part = repository_part(name);
-  if (part == RepositoryPart::none || is_inside_git_directory(relative) || parent.holds(name)) return false;
-  const bool head = part == RepositoryPart::head || parent.may_hold("HEAD");
-  const bool objects = part == RepositoryPart::objects || parent.may_hold("objects");
-  const bool refs = part == RepositoryPart::refs || parent.may_hold("refs");
-  const bool elsewhere = part == RepositoryPart::common_directory || parent.may_hold("commondir");
-  return head && ((objects && refs) || elsewhere);
 }
 
 // What git would follow or run, in a directory that is a repository by itself; with `below` also what holds that.
@@ -140,7 +121,7 @@ bool GuardRules::keep_other_branches(const char* git_directory, const char* refe
 }
 
 // gitrepository-layout(5). A lock beside HEAD or packed-refs is made and removed also where nothing comes of it.
-bool GuardRules::keeps(const char* path, bool making_directory) const {
+bool GuardRules::keeps(const char* path, Making making) const {
   if (git_directory_ == nullptr) return false;
   const char* rest = behind(path, git_directory_);
   if (rest == nullptr) return false;
@@ -149,14 +130,16 @@ bool GuardRules::keeps(const char* path, bool making_directory) const {
     if (*rest == 0) return false;  // the names of worktrees are others' rules
     ++rest;
   }
-  if (same(rest, "logs")) return !making_directory;
+  const bool directory = making == Making::directory;
+  if (same(rest, "logs")) return !directory;
   if (const char* log = behind(rest, "logs"); log != nullptr) rest = same(log, "HEAD") ? "" : log;
   if (same(rest, "HEAD") || same(rest, "packed-refs")) return true;
   if (behind(rest, "reftable") != nullptr || same(rest, "reftable")) return true;
   if (!same(rest, "refs") && behind(rest, "refs") == nullptr) return false;
   const std::size_t size = std::strlen(reference_);
-  const bool own = std::strncmp(rest, reference_, size) == 0 && (rest[size] == 0 || same(rest + size, ".lock"));
-  return !own && !(making_directory && behind(reference_, rest) != nullptr);
+  const bool own = making == Making::file && std::strncmp(rest, reference_, size) == 0 &&
+                   (rest[size] == 0 || same(rest + size, ".lock"));
+  return !own && !(directory && behind(reference_, rest) != nullptr);
 }
 
 const GuardRules::Tree* GuardRules::tree_of(const char* path) const {
@@ -195,28 +178,66 @@ bool GuardRules::governs(const char* path, const char* part, bool below) const {
          governs_repository(path, part, below);
 }
 
+// By its name, or by a directory above it that is a repository by itself.
+bool GuardRules::is_in_git_directory(const char* path) const {
+  const char* part = guarded_part(path);
+  if (part == nullptr) return false;
+  if (tree_of(path)->git_directory || lies_in_git_directory(part)) return true;
+  for (const char* at = part; *at != 0; at = *at == '/' ? at + 1 : at) {
+    if (Directory{path, static_cast<std::size_t>(at - path - 1)}.is_repository()) return true;
+    at = component_end(at);
+  }
+  return false;
+}
+
+// The last piece that makes its directory a repository. That of a `.git` is one by its name, and guarded by that; any
+// other in it could be prepared there and brought out.
+bool GuardRules::completes_repository(const char* path, const char* part) const {
+  const char* name = last_component(path);
+  const RepositoryPart piece = repository_part(name);
+  if (piece == RepositoryPart::none) return false;
+  const Directory parent{path, static_cast<std::size_t>(name - path - 1)};
+  const bool is_known = name == part ? tree_of(path)->git_directory : is_git_directory_name(last_but_one(part, name));
+  if (is_known || parent.holds(name)) return false;
+  const bool head = piece == RepositoryPart::head || parent.may_hold("HEAD");
+  const bool objects = piece == RepositoryPart::objects || parent.may_hold("objects");
+  const bool refs = piece == RepositoryPart::refs || parent.may_hold("refs");
+  const bool elsewhere = piece == RepositoryPart::common_directory || parent.may_hold("commondir");
+  return head && ((objects && refs) || elsewhere);
+}
+
+// Git on the host writes through a link that lies among its own files: nobody makes one there.
 Ruling GuardRules::judge_making(const char* path, Making making) const {
   const char* part = guarded_part(path);
   if (part == nullptr) return Ruling::allowed;
+  const bool below = making == Making::symbolic_link || making == Making::tree;
   Ruling ruling = judge_name(path, guarded_name(part));
-  if (making == Making::other) ruling = graver(ruling, judge_name(path, guarded_name_below(part)));
-  const bool repository =
-      ruling != Ruling::refused && (keeps(path, making == Making::directory) || completes_repository(path, part) ||
-                                    governs(path, part, making == Making::other));
-  return repository ? Ruling::refused : ruling;
+  if (below) ruling = graver(ruling, judge_name(path, guarded_name_below(part)));
+  if (ruling == Ruling::refused) return ruling;
+  const bool link_of_git = making == Making::symbolic_link && is_in_git_directory(path);
+  const bool refused =
+      link_of_git || keeps(path, making) || completes_repository(path, part) || governs(path, part, below);
+  return refused ? Ruling::refused : ruling;
+}
+
+// Nobody was asked about names where it leads, perhaps.
+Ruling GuardRules::judge_linking(const char* path, const char* text) const {
+  const Ruling ruling = judge_making(path, Making::symbolic_link);
+  return may_be_held(path) && is_never_held(text) ? graver(ruling, Ruling::held) : ruling;
 }
 
 Ruling GuardRules::judge_changing(const char* path) const {
   const char* part = guarded_part(path);
   if (part == nullptr) return Ruling::allowed;
-  return keeps(path, false) || governs(path, part, false) ? Ruling::refused : judge_name(path, guarded_name(part));
+  return keeps(path, Making::file) || governs(path, part, false) ? Ruling::refused
+                                                                 : judge_name(path, guarded_name(part));
 }
 
 bool GuardRules::is_settings_lock(const char* path) const {
   const char* part = guarded_part(path);
   const char* last = last_component(path);
   if (part == nullptr || std::strcmp(last, "config.lock") != 0) return false;
-  const bool in_git = tree_of(path)->git_directory || is_inside_git_directory(part);
+  const bool in_git = tree_of(path)->git_directory || lies_in_git_directory(part);
   const Directory parent{path, static_cast<std::size_t>(last - path - 1)};
   return in_git && std::strstr(part - 1, "/modules/") != nullptr && parent.is_repository() && parent.holds("config");
 }
@@ -227,16 +248,19 @@ bool GuardRules::holds_pointers(const char* path) const {
   if (part == nullptr) return false;
   const std::size_t size = std::strlen(path);
   if (Directory{path, size}.holds("commondir")) return true;
-  const bool in_git = tree_of(path)->git_directory || is_inside_git_directory(part);
+  const bool in_git = tree_of(path)->git_directory || lies_in_git_directory(part);
   return in_git && same(last_component(path), "worktrees");
 }
 
-// What leaves a place where names are never held has some, perhaps, that nobody was asked about.
+// What leaves a place where names are never held has some, perhaps, that nobody was asked about. A directory goes
+// neither into a git directory, since it may hold links, nor out of one, since it may be a repository with a work tree
+// beside it.
 Ruling GuardRules::judge_moving(const char* from, const char* to, Making making) const {
-  if (making == Making::other && holds_pointers(from)) return Ruling::refused;
   const Ruling ruling = judge_making(to, making);
-  const bool leaves = making == Making::other && may_be_held(to) && !may_be_held(from);
-  return leaves ? graver(ruling, Ruling::held) : ruling;
+  if (making == Making::file || ruling == Ruling::refused) return ruling;
+  const bool crosses = making == Making::tree && is_in_git_directory(from) != is_in_git_directory(to);
+  if (crosses || holds_pointers(from)) return Ruling::refused;
+  return may_be_held(to) && !may_be_held(from) ? Ruling::held : ruling;
 }
 
 }  // namespace oncelatch::sandbox

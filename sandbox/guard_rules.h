@@ -15,9 +15,10 @@
 namespace oncelatch::sandbox {
 
 enum class Making : std::uint8_t {
-  file,       // also a pipe or a socket
-  directory,  // an empty one
-  other       // a link, or a directory that holds something: what lies below gets a new name, too
+  file,           // also a pipe, a socket, or one more name of a file
+  directory,      // an empty one
+  symbolic_link,  // names below it are those of what it leads to
+  tree            // a directory that holds something: what lies below gets a new name, too
 };
 struct GuardedName;
 
@@ -48,6 +49,8 @@ class GuardRules {
   // The deepest that holds the path, or null.
   [[nodiscard]] const Tree* tree_of(const char* path) const;
   [[nodiscard]] Ruling judge_making(const char* path, Making making) const;
+  // A symbolic link with this text.
+  [[nodiscard]] Ruling judge_linking(const char* path, const char* text) const;
   // Writing to what exists, moving it, or giving it another name.
   [[nodiscard]] Ruling judge_changing(const char* path) const;
   // What moves gets its new name, and so does what lies below.
@@ -60,7 +63,9 @@ class GuardRules {
   [[nodiscard]] const char* guarded_part(const char* path) const;
   [[nodiscard]] bool governs(const char* path, const char* part, bool below) const;
   [[nodiscard]] bool holds_pointers(const char* path) const;
-  [[nodiscard]] bool keeps(const char* path, bool making_directory) const;
+  [[nodiscard]] bool is_in_git_directory(const char* path) const;
+  [[nodiscard]] bool completes_repository(const char* path, const char* part) const;
+  [[nodiscard]] bool keeps(const char* path, Making making) const;
   const char* copy(const char* text);
   [[nodiscard]] bool may_be_held(const char* path) const;
   [[nodiscard]] Ruling judge_name(const char* path, const GuardedName* row) const;

@@ -1,5 +1,7 @@
 #include "sandbox/guarded_names.h"
 
+#include "sandbox/spelling.h"
+
 namespace oncelatch::sandbox {
 
 namespace {
@@ -249,85 +251,6 @@ constexpr GuardedName kNames[] = {
     {"vendor/bin/**", Guard::reported, "package", "runs in place of the host's program of that name"},
 };
 
-constexpr std::uint32_t kNoCharacter = 0xffffffff;  // end of a component
-
-// One code point, or one byte where it isn't UTF-8.
-std::uint32_t decode(const char*& at) {
-  const auto first = static_cast<unsigned char>(*at);
-  unsigned more = first >= 0xf0 && first < 0xf8 ? 3 : first >= 0xe0 && first < 0xf0 ? 2 : first >= 0xc2 && first < 0xe0;
-  std::uint32_t value = more == 0 ? first : first & (0x3fU >> more);
-  for (unsigned i = 1; i <= more; ++i) {
-    const auto next = static_cast<unsigned char>(at[i]);
-    if ((next & 0xc0) != 0x80) {
-      ++at;
-      return first;
-    }
-    value = value << 6 | (next & 0x3f);
-  }
-  at += more + 1;
-  return value;
-}
-
-// Those that HFS+ leaves out of a comparison (git's utf8.c tells them from TN1150), and the byte order mark.
-bool is_ignored(std::uint32_t character) {
-  return (character >= 0x200c && character <= 0x200f) || (character >= 0x202a && character <= 0x202e) ||
-         (character >= 0x206a && character <= 0x206f) || character == 0xfeff;
-}
-
-// Unicode simple case folding, as far as it leads to ASCII; the full-width forms of ASCII too.
-std::uint32_t folded(std::uint32_t character) {
-  if (character >= 0xff01 && character <= 0xff5e) character -= 0xff01 - 0x21;
-  if (character == 0x212a) return 'k';  // KELVIN SIGN
-  if (character == 0x17f) return 's';   // LATIN SMALL LETTER LONG S
-  return character >= 'A' && character <= 'Z' ? character + ('a' - 'A') : character;
-}
-
-// What is left of a component are dots and blanks, which Windows drops, or a stream's name behind a colon.
-bool only_ending(const char* at) {
-  if (*at == ':') return true;
-  while (*at == '.' || *at == ' ') ++at;
-  return *at == 0 || *at == '/';
-}
-
-// The next character that counts; `at` behind it.
-std::uint32_t next(const char*& at) {
-  for (;;) {
-    if (*at == 0 || *at == '/' || only_ending(at)) return kNoCharacter;
-    const std::uint32_t character = folded(decode(at));
-    if (!is_ignored(character)) return character;
-  }
-}
-
-const char* component_end(const char* at) {
-  while (*at != 0 && *at != '/') ++at;
-  return at;
-}
-
-// A component against one of a pattern, whose only wild card is "*".
-bool matches_component(const char* pattern, const char* name) {
-  const char* star = nullptr;
-  const char* retry = name;
-  for (;;) {
-    const bool pattern_ends = *pattern == 0 || *pattern == '/';
-    if (*pattern == '*') {
-      star = ++pattern;
-      retry = name;
-      continue;
-    }
-    const char* ahead = name;
-    const std::uint32_t character = next(ahead);
-    if (character == kNoCharacter && pattern_ends) return true;
-    if (!pattern_ends && character == folded(static_cast<unsigned char>(*pattern))) {
-      ++pattern;
-      name = ahead;
-      continue;
-    }
-    if (star == nullptr || next(retry) == kNoCharacter) return false;
-    pattern = star;
-    name = retry;
-  }
-}
-
 // NTFS knows ".git" by its short name as well.
 bool is_short_git(const char* pattern, const char* name) {
   const char* end = component_end(pattern);
@@ -436,7 +359,7 @@ const GuardedName* guarded_name(const char* path) {
   const GuardedName* best = nullptr;
   for (const char* tail = path;; ++tail) {
     const char* ahead = tail;
-    const std::uint32_t first = next(ahead);
+    const std::uint32_t first = next_character(ahead);
     if (first < kAscii) look_at_rows(kByFirst.head[first], tail, best);
     if (first == 'g') look_at_rows(kByFirst.head[static_cast<unsigned>('.')], tail, best);  // NTFS's short form of .git
     if (has_dot(tail)) look_at_rows(kByFirst.head[static_cast<unsigned>('*')], tail, best);
@@ -463,9 +386,18 @@ bool is_never_held(const char* path) {
   return false;
 }
 
+bool lies_in_git_directory(const char* path) {
+  for (const char* at = path;; ++at) {
+    const char* end = component_end(at);
+    if (*end == 0) return false;
+    if (is_git_directory_name(at)) return true;
+    at = end;
+  }
+}
+
 bool is_refused_in_git_directory(const char* path, bool below) {
   const char* ahead = path;
-  const std::uint32_t first = next(ahead);
+  const std::uint32_t first = next_character(ahead);
   if (first >= kAscii) return false;
   for (unsigned row = kBelowGit.head[first]; row != kNoRow; row = kBelowGit.next[row])
     if (const char* rest = kNames[row].pattern + kGitSize;

@@ -36,6 +36,8 @@ struct GuardedName {
 // In a directory of installed packages (node_modules) all is code that the host's interpreter runs, whatever its name;
 // in a git directory names are those of branches.
 [[nodiscard]] bool is_never_held(const char* path);
+// Below a directory that is called as a git directory is.
+[[nodiscard]] bool lies_in_git_directory(const char* path);
 // Whether git would follow or run it, at a path relative to a git directory: "hooks/pre-commit"; with `below` also
 // whether it would something that lies below it: "hooks".
 [[nodiscard]] bool is_refused_in_git_directory(const char* path, bool below);

@@ -68,7 +68,7 @@ Repository linked(const std::string& root) {
   const bool in_place = !own.empty() && name_of(parent_of(own)) == "worktrees";
   if (!in_place || named_in(own, line_of(own, "commondir")) != common) return {};
   const std::string back = line_of(own, "gitdir");
-  if (back.empty() || name_of(back) != ".git") return {};
+  if (back.empty() || name_of(back) != ".git" || type_of(own + "/HEAD") != S_IFREG) return {};
   if (named_in(own, parent_of(back)) != root) return {};
   Repository found;
   found.directory = common;

@@ -11,6 +11,7 @@
 
 #include "base/untrusted.h"
 #include "launcher/exec/environment.h"
+#include "sandbox/guarded_names.h"
 #include "sandbox/plan_checks.h"
 
 namespace oncelatch::launcher {
@@ -45,6 +46,36 @@ Status check_place(const std::string& real, const std::string& home) {
   if (sandbox::is_system_place(real) || holds_others(real))
     return fail("workspace", shown(real), "is a system directory", "name the repository with --workspace DIR");
   return {};
+}
+
+bool is_git_directory(const std::string& path) {
+  return exists(path + "/HEAD") &&
+         ((exists(path + "/objects") && exists(path + "/refs")) || exists(path + "/commondir"));
+}
+
+// What gives a place its names' meaning: the repository that it lies in, else the home, else everything.
+std::string judged_from(const std::string& real, const std::string& home) {
+  for (std::string at = real; !at.empty(); at = parent_of(at))
+    if (exists(at + "/.git")) return at;
+  return !home.empty() && is_or_contains(home, real) ? home : std::string();
+}
+
+// The guard judges names by what they are called below the workspace: what a program outside knows them by mustn't lie
+// above it.
+Status check_names(const std::string& real, const std::string& home) {
+  for (std::string at = real; !at.empty(); at = parent_of(at))
+    if (sandbox::is_git_directory_name(at.c_str() + at.rfind('/') + 1) || (at != real && is_git_directory(at)))
+      return fail("workspace", shown(real), "lies in a git directory: git follows what is in it",
+                  "name the work tree with --workspace DIR");
+  const std::string from = judged_from(real, home);
+  if (from == real) return {};
+  const std::string below = real.substr(from.size() + 1);
+  const sandbox::GuardedName* row = sandbox::guarded_name((below + "/x").c_str());
+  if (row == nullptr) row = sandbox::guarded_name_below(below.c_str());
+  if (row == nullptr || (row->guard != sandbox::Guard::refused && row->guard != sandbox::Guard::held)) return {};
+  return fail("workspace", shown(real), std::string("what lies there takes effect outside: ") + row->reason,
+              from.empty() || from == home ? "name what it belongs to with --workspace DIR"
+                                           : "--workspace " + shown(from) + " takes the whole repository");
 }
 
 std::vector<std::string>* remembered = nullptr;  // names that are no links
@@ -165,6 +196,7 @@ Result<Workspace> find_workspace(const std::string& given, const std::string& ho
   if (!S_ISDIR(info.st_mode))
     return fail("workspace", shown(real), "is not a directory", "name a directory with --workspace DIR");
   TRY(check_place(real, home));
+  TRY(check_names(real, home));
   struct stat last {};
   const bool is_link = ::lstat(spelled.c_str(), &last) == 0 && S_ISLNK(last.st_mode);
   Workspace workspace{real, {}, is_link};

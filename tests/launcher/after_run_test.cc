@@ -111,6 +111,13 @@ TEST_F(AfterRunWalk, LinksInPlaceOfNamedDirectories) {
                                   "refused hooks .husky new src"));
 }
 
+TEST_F(AfterRunWalk, LinksAmongGitsOwnFiles) {
+  std::filesystem::create_directories(scratch.path("repository/.git/logs"));
+  ::symlink("../../home/x", scratch.path("repository/.git/logs/HEAD").c_str());
+  ::symlink("x", scratch.path("repository/.git/FETCH_HEAD").c_str());
+  EXPECT_THAT(seen(), ElementsAre("refused git .git/FETCH_HEAD new x", "refused git .git/logs/HEAD new ../../home/x"));
+}
+
 // The kernel's own time of change can't be set, so neither the old size nor the old time hides it.
 TEST_F(AfterRunWalk, AChangeOfTheSameSizeAndTime) {
   struct stat before {};

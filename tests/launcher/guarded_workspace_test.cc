@@ -86,6 +86,36 @@ TEST_P(GuardedWorkspace, EditorsShellsAndAgentsFindNothing) {
   EXPECT_FALSE(marked());
 }
 
+// Names below such a directory are its own, and a workspace of their own would give them none.
+TEST_P(GuardedWorkspace, ItDoesntLieWhereNamesTakeEffect) {
+  make_repository();
+  for (const char* name : {".vscode", ".github/workflows/more", ".husky/_", "sub/.kiro/settings", "loose/.idea"})
+    make_directory("repository/" + std::string(name));
+  ASSERT_EQ(scratch.on_host("git init -q --bare bare.git && mkdir -p .claude/worktrees bare.git/mine && "
+                            "git worktree add -q -b fix .claude/worktrees/fix && mkdir .claude/worktrees/fix/.idea"),
+            "");
+  auto at = [&](const std::string& place) {
+    return scratch.oncelatch(all({"--workspace", path(place)}, {"sh", "-c", "echo started"}));
+  };
+  for (const char* name : {".vscode", ".github", ".github/workflows", ".github/workflows/more", ".husky", ".husky/_",
+                           "sub/.kiro/settings", ".claude/worktrees/fix/.idea"}) {
+    const Output output = at("repository/" + std::string(name));
+    EXPECT_EQ(output.status.shell_code(), 122) << name << output.err;
+    EXPECT_THAT(output.err, AllOf(HasSubstr("takes effect outside"), HasSubstr("takes the whole repository"))) << name;
+  }
+  for (const char* name : {".git", ".git/refs", "bare.git/refs", "bare.git/mine"}) {
+    const Output output = at("repository/" + std::string(name));
+    EXPECT_EQ(output.status.shell_code(), 122) << name << output.err;
+    EXPECT_THAT(output.err, HasSubstr("lies in a git directory")) << name;
+  }
+  for (const char* name : {"sub", ".claude/worktrees/fix", "bare.git"})
+    EXPECT_EQ(at("repository/" + std::string(name)).out, "started\n") << name;
+  std::filesystem::remove_all(path("repository/.git"));
+  const Output output = at("repository/loose/.idea");
+  EXPECT_EQ(output.status.shell_code(), 122);
+  EXPECT_THAT(output.err, HasSubstr("name what it belongs to"));
+}
+
 // E043, E045: what a build, a package manager or a service would run is made, and told.
 TEST_P(GuardedWorkspace, E043WhatIsRunLaterIsTold) {
   Output output =
