@@ -141,7 +141,8 @@ void find_line(const std::string& path, const std::string& before, const std::st
 // Everything of interest below the root, directory by directory, without following a link.
 class AfterRun::Walk {
  public:
-  explicit Walk(int root) : root_(root), deadline_(Clock::now() + kLongest) {}
+  Walk(int root, bool git_directory)
+      : root_(root), above_(git_directory ? ".git/" : ""), deadline_(Clock::now() + kLongest) {}
 
   Tree take() {
     std::vector<std::string> open{""};
@@ -199,7 +200,7 @@ class AfterRun::Walk {
         unseen.push_back(path);
     }
     std::string text = S_ISLNK(found.st_mode) ? target_of(directory, name) : std::string();
-    const Verdict verdict = judge_effect(path, found.st_mode, text);
+    const Verdict verdict = judge_effect(above_ + path, found.st_mode, text);
     if (verdict.guard == nullptr) return;
     names_ += path.size();
     if (names_ > kMostNames) return exhaust();
@@ -236,6 +237,7 @@ class AfterRun::Walk {
   }
 
   int root_;
+  std::string above_;  // what names below the root begin with
   bool exhausted_ = false;
   Clock::time_point deadline_;
   Tree tree_;
@@ -244,13 +246,17 @@ class AfterRun::Walk {
   std::size_t names_ = 0;
 };
 
-Result<AfterRun> AfterRun::begin(const std::vector<std::string>& roots) {
+Result<AfterRun> AfterRun::begin(const std::vector<WatchedRoot>& roots) {
   AfterRun watch;
-  for (const std::string& path : roots) {
+  for (const auto& [path, git_directory] : roots) {
     struct stat found {};
     if (::stat(path.c_str(), &found) == 0 && !S_ISDIR(found.st_mode)) continue;  // a file that was named is known
-    Root root{.path = path, .directory = TRY(open_directory(path)), .before = {}, .unseen = {}};
-    Walk walk(root.directory.get());
+    Root root{.path = path,
+              .git_directory = git_directory,
+              .directory = TRY(open_directory(path)),
+              .before = {},
+              .unseen = {}};
+    Walk walk(root.directory.get(), git_directory);
     root.before = walk.take();
     root.unseen = std::move(walk.unseen);
     watch.complete_ = watch.complete_ && root.unseen.empty();
@@ -263,7 +269,7 @@ AfterRunReport AfterRun::end() const {
   AfterRunReport report;
   report.complete = complete_;
   for (const Root& root : roots_) {
-    Walk walk(root.directory.get());
+    Walk walk(root.directory.get(), root.git_directory);
     const Tree now = walk.take();
     report.complete = report.complete && walk.unseen.empty();
     const Seen* above = nullptr;  // a new directory, which stands for what is of its kind below it

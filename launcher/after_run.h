@@ -2,7 +2,7 @@
 // followed there by git, a shell, an editor, a build, another agent. Names are told from sandbox/guarded_names.h;
 // besides those, links that lead out, files with set-id bits, sockets, pipes, and programs named like the host's.
 //
-//   AfterRun watch = TRY(AfterRun::begin({workspace}));
+//   AfterRun watch = TRY(AfterRun::begin({{workspace}, {repository, true}}));
 //   … the command runs …
 //   AfterRunReport seen = watch.end();
 //
@@ -37,10 +37,15 @@ struct HostVerdict {
 // Into the effect, of text only: the first new line, or one behind it that runs something.
 void find_line(const std::string& path, const std::string& before, const std::string& after, HostEffect& effect);
 
+struct WatchedRoot {
+  std::string path;
+  bool git_directory = false;  // names in it are those below a `.git`
+};
+
 class AfterRun {
  public:
-  // Directories, or files, which are looked at by their directory's name for them.
-  [[nodiscard]] static Result<AfterRun> begin(const std::vector<std::string>& roots);
+  // A file among the roots is known by its name already.
+  [[nodiscard]] static Result<AfterRun> begin(const std::vector<WatchedRoot>& roots);
   [[nodiscard]] AfterRunReport end() const;
   // Where an effect of end() lies, and what was there before.
   struct Place {
@@ -70,6 +75,7 @@ class AfterRun {
 
   struct Root {
     std::string path;
+    bool git_directory = false;
     Fd directory;
     Tree before;
     std::vector<std::string> unseen;  // directories that weren't looked into; "": not everything was

@@ -61,7 +61,7 @@ class Supervisor {
   Status start() {
     TRY(watch_signals());
     TRY(open_record());
-    after_run_.emplace(TRY(AfterRun::begin({setup_.config.workspace})));
+    after_run_.emplace(TRY(AfterRun::begin({{setup_.config.workspace}})));
     TRY(make_files());
     TRY(open_terminals());
     TRY(start_mirror());

@@ -13,11 +13,13 @@
 #include <cstring>
 
 #include "base/beneath.h"
+#include "base/untrusted.h"
 #include "launcher/after_run.h"
 #include "launcher/change_effects.h"
 #include "launcher/change_set.h"
 #include "launcher/errors.h"
 #include "launcher/exec/explain.h"
+#include "launcher/exec/own_branch.h"
 #include "launcher/exec/plan.h"
 #include "launcher/exec/refused_names.h"
 #include "launcher/exec/report.h"
@@ -217,6 +219,7 @@ class ExecCommand {
     if (on_host) TRY(move_to_host());
     TRY(keep_apart());
     TRY(look_before());
+    if (options_.own_branch) own_reference_.emplace(TRY(OwnReference::remember(plan_->sandbox.own_branch)));
     signals_ = TRY(open_signals());
     Result<sandbox::Confined> entered = enter();
     if (!entered) return explain_refusal(entered.error());
@@ -230,6 +233,7 @@ class ExecCommand {
     refused_names_ = session.refused_names();
     report_.refused_names = &refused_names_;
     refused_names_.tell_all(plan_->sandbox.workspace);
+    TRY(look_at_own_branch());
     look_after();
     tell_changes();
     return {};
@@ -248,10 +252,11 @@ class ExecCommand {
   Status look_before() {
     TRY(prepare_quarantine());
     if (options_.fail_on.empty() && options_.report.empty() && options_.sarif.empty() && !quarantine_) return {};
-    std::vector<std::string> roots;
-    if (!changes_) roots.push_back(plan_->sandbox.workspace);
+    std::vector<WatchedRoot> roots;
+    if (!changes_) roots.push_back({plan_->sandbox.workspace});
     for (const sandbox::Bind& bind : plan_->sandbox.binds)
-      if (bind.access == sandbox::Access::read_write && bind.target == bind.source) roots.push_back(bind.source);
+      if (bind.access == sandbox::Access::read_write && bind.target == bind.source)
+        roots.push_back({bind.source, bind.git_directory});
     after_run_.emplace(TRY(AfterRun::begin(roots)));
     return {};
   }
@@ -270,9 +275,19 @@ class ExecCommand {
     return {};
   }
 
+  Status look_at_own_branch() {
+    if (!own_reference_) return {};
+    std::optional<HostEffect> effect = TRY(own_reference_->mend());
+    if (!effect) return {};
+    tell("own branch: " + escape_for_display(effect->path, 400) + " " + effect->reason +
+         "\n  try: git fsck --lost-found, for commits that were made meanwhile");
+    seen_.effects.push_back(std::move(*effect));
+    return {};
+  }
+
   void look_after() {
     if (!after_run_) return;
-    seen_ = after_run_->end();
+    add_effects(after_run_->end());
     if (changes_) add_effects(effects_of(*changes_));
     if (quarantine_) quarantine_->take(*after_run_, seen_);
     report_.after_run = &seen_;
@@ -443,6 +458,7 @@ class ExecCommand {
   Fd signals_;
   std::optional<sandbox::Entering> entering_;
   std::vector<sandbox::SelfTestResult> self_test_;
+  std::optional<OwnReference> own_reference_;
   std::optional<AfterRun> after_run_;
   std::optional<Quarantine> quarantine_;  // where nothing keeps names from being made
   AfterRunReport seen_;

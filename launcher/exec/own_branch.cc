@@ -1,9 +1,12 @@
 #include "launcher/exec/own_branch.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "base/beneath.h"
 #include "base/untrusted.h"
@@ -90,6 +93,64 @@ Result<std::vector<std::string>> kept_references(const sandbox::OwnBranch& branc
   if (worktrees != nullptr) ::closedir(worktrees);
   TRY(keep_others(branch, "refs", kept));
   return kept;
+}
+
+namespace {
+
+constexpr std::size_t kMostReference = 4096;  // bytes
+
+// What git writes into it: a commit's name and the line's end.
+bool names_a_commit(const std::string& text) {
+  if (text.size() != 41 && text.size() != 65) return false;
+  return text.back() == '\n' && text.find_first_not_of("0123456789abcdef") == text.size() - 1;
+}
+
+}  // namespace
+
+Result<OwnReference> OwnReference::remember(const sandbox::OwnBranch& branch) {
+  OwnReference own;
+  own.git_directory_ = branch.git_directory;
+  own.reference_ = branch.reference;
+  own.directory_ = TRY(open_directory(branch.git_directory));
+  Result<std::string> text = read_file(own.directory_.get(), branch.reference, kMostReference);
+  const std::string path = branch.git_directory + "/" + branch.reference;
+  if (text && names_a_commit(*text)) own.before_ = *text;
+  if (text && own.before_.empty())
+    return refused(path, "doesn't name a commit", "git symbolic-ref shows what it names");
+  if (!text && text.error().errno_value != ENOENT) return refused(path, text.error().what, "git fsck");
+  return own;
+}
+
+Result<std::optional<HostEffect>> OwnReference::mend() const {
+  const Result<std::string> now = read_file(directory_.get(), reference_, kMostReference);
+  if (now ? names_a_commit(*now) : now.error().errno_value == ENOENT) return std::optional<HostEffect>();
+  HostEffect effect{.path = git_directory_ + "/" + reference_,
+                    .guard = "refused",
+                    .kind = "git",
+                    .reason = "was no commit's name any more: put back to what it was before",
+                    .change = "changed",
+                    .line = escape_for_display(now ? now->substr(0, now->find('\n')) : now.error().what, 160)};
+  TRY(put_back());
+  return std::optional<HostEffect>(std::move(effect));
+}
+
+// As git does, by way of the lock; one that is left is the session's.
+Status OwnReference::put_back() const {
+  const std::string path = git_directory_ + "/" + reference_;
+  const std::string name = reference_.substr(reference_.rfind('/') + 1);
+  const Fd parent =
+      TRY(open_beneath(directory_.get(), reference_.substr(0, reference_.rfind('/')), O_RDONLY | O_DIRECTORY));
+  TRY(remove_tree(parent.get(), name + ".lock"));
+  if (before_.empty()) return remove_tree(parent.get(), name);
+  Fd file = TRY(open_beneath(parent.get(), name + ".lock", O_WRONLY | O_CREAT | O_EXCL, 0644));
+  TRY(write_all(file.get(), before_, path));
+  struct stat above {};
+  if (::geteuid() == 0 && (::fstat(parent.get(), &above) != 0 || ::fchown(file.get(), above.st_uid, above.st_gid) != 0))
+    return fail_errno("workspace", escape_for_display(path, 400), errno, {}, "chown");
+  if (rename_by(parent.get(), name + ".lock", parent.get(), name, 0) == 0) return {};
+  TRY(remove_tree(parent.get(), name));  // a directory
+  if (rename_by(parent.get(), name + ".lock", parent.get(), name, 0) == 0) return {};
+  return fail_errno("workspace", escape_for_display(path, 400), errno, "git update-ref puts it back", "put it back");
 }
 
 }  // namespace oncelatch::launcher

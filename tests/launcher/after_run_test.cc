@@ -29,7 +29,7 @@ class AfterRunWalk : public ::testing::Test {
     scratch.write("repository/.git/config", "[core]\n", 0644);
     scratch.write("repository/Makefile", "all:\n\ttrue\n", 0644);
     scratch.write("repository/src/main.c", "int main;\n", 0644);
-    Result<AfterRun> begun = AfterRun::begin({scratch.path("repository")});
+    Result<AfterRun> begun = AfterRun::begin({{scratch.path("repository")}});
     ASSERT_TRUE(begun) << begun.error().message();
     watch.emplace(std::move(*begun));
   }
@@ -76,6 +76,25 @@ TEST_F(AfterRunWalk, APausedRebaseWithAnExecLine) {
   EXPECT_THAT(seen(), ElementsAre("reported git .git/rebase-merge/git-rebase-todo new exec ./evil",
                                   "reported git .git/worktrees/w/rebase-merge/git-rebase-todo new exec ./evil"));
   EXPECT_EQ(report.effects[0].line_number, 2U);
+}
+
+// The repository of a linked worktree lies elsewhere, and may be called anything.
+TEST_F(AfterRunWalk, NamesInARepositoryOutsideAreGits) {
+  for (const char* name :
+       {"outside", "outside/worktrees", "outside/worktrees/fix", "outside/worktrees/fix/rebase-merge"})
+    ASSERT_EQ(::mkdir(scratch.path(name).c_str(), 0755), 0);
+  const Result<AfterRun> begun = AfterRun::begin({{scratch.path("outside"), true}});
+  ASSERT_TRUE(begun);
+  scratch.write("outside/worktrees/fix/rebase-merge/git-rebase-todo", "pick 1 a\nexec evil\n", 0644);
+  scratch.write("outside/worktrees/fix/rebase-merge/head-name", "refs/heads/main\n", 0644);
+  scratch.write("outside/MERGE_HEAD", "1\n", 0644);
+  scratch.write("outside/index", "x", 0644);
+  std::vector<std::string> told;
+  for (const HostEffect& one : begun->end().effects)
+    told.push_back(one.guard + " " + one.path.substr(scratch.path("outside/").size()) + " " + one.line);
+  EXPECT_THAT(told,
+              ElementsAre("reported MERGE_HEAD 1", "reported worktrees/fix/rebase-merge/git-rebase-todo exec evil",
+                          "reported worktrees/fix/rebase-merge/head-name refs/heads/main"));
 }
 
 TEST_F(AfterRunWalk, ASubmoduleThatComesFromElsewhere) {
@@ -172,7 +191,7 @@ TEST_F(AfterRunWalk, WhatCantBeLookedAtIsNotCalledClean) {
 }
 
 TEST_F(AfterRunWalk, AMissingDirectoryIsAnError) {
-  Result<AfterRun> none = AfterRun::begin({scratch.path("absent")});
+  Result<AfterRun> none = AfterRun::begin({{scratch.path("absent")}});
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().errno_value, ENOENT);
 }

@@ -106,6 +106,48 @@ ln -s fix $own.lock && echo LOCK; cat kept > $own.lock; mv $own.lock $own; git l
   EXPECT_EQ(output.out, "first\n") << output.err;
 }
 
+// What it says can't be held: whoever has its lock open writes it after it was moved.
+TEST_P(ExecGitLinks, TheOwnBranchNamesACommit) {
+  ASSERT_EQ(host("git branch other && git worktree add -q -b topic ../topic 2>&1; git -C ../topic pack-refs --all"),
+            "");
+  const std::string others = host("git rev-parse other fix; git -C ../fix rev-parse HEAD");
+  const std::vector<std::string> ways = {
+      "echo 'ref: refs/heads/other' > \"$own\"",
+      "git symbolic-ref \"$name\" refs/heads/other",
+      "exec 3> \"$own.lock\"; mv \"$own.lock\" \"$own\"; echo 'ref: refs/heads/fix' >&3",
+      ": > \"$own\"",
+      "echo 'ref: refs/heads/new' > \"$own\"",
+      "printf '%s' 0123456789abcdef > \"$own\"",
+      "head -c 100000 /dev/zero > \"$own\"",
+      "echo 'ref: refs/heads/other' > \"$own\"; : > \"$own.lock\"; kill -9 $$"};
+  for (const auto& [place, name] : {std::pair<std::string, std::string>{"repository", "main"}, {"topic", "topic"}}) {
+    const std::string tip = host("git rev-parse " + name);
+    for (const std::string& way : ways) {
+      const std::string script = "name=refs/heads/" + name + "; own=$(git rev-parse --git-common-dir)/$name; " + way;
+      const Output output =
+          at(place, script, {"--git", "own-branch", "--fail-on", "git", "--report", path("report.json")});
+      EXPECT_EQ(output.status.shell_code(), 123) << way << output.err;
+      EXPECT_THAT(output.err, HasSubstr("own branch: " + path("repository/.git/refs/heads/" + name))) << way;
+      EXPECT_THAT(scratch.read("report.json"), HasSubstr("put back to what it was before")) << way;
+      EXPECT_EQ(host("git rev-parse " + name + "; git symbolic-ref -q refs/heads/" + name), tip) << way;
+      EXPECT_EQ(
+          host("cd ../" + place + " && git commit -q --allow-empty -m outside && git reset -q --soft HEAD~1 2>&1"), "")
+          << way;
+      EXPECT_EQ(host("git rev-parse other fix; git -C ../fix rev-parse HEAD"), others) << way;
+    }
+    const Output fine = at(place, "git commit -q --allow-empty -m inside", {"--git", "own-branch", "--fail-on", "git"});
+    EXPECT_EQ(fine.status.shell_code(), 0) << fine.err;
+    EXPECT_EQ(host("git log -1 --format=%s " + name), "inside\n");
+  }
+}
+
+TEST_P(ExecGitLinks, AnOwnBranchThatNamesNoneIsRefused) {
+  ASSERT_EQ(host("git symbolic-ref refs/heads/main refs/heads/fix"), "");
+  const Output output = at("repository", "true", {"--git", "own-branch"});
+  EXPECT_EQ(output.status.shell_code(), 122);
+  EXPECT_THAT(output.err, HasSubstr("doesn't name a commit"));
+}
+
 // With names held a link may not lead to where nobody is asked.
 TEST_P(ExecGitLinks, ALinkToInstalledPackagesIsHeld) {
   const Output output = at("repository", R"sh(
