@@ -32,6 +32,7 @@ const Settings& fixed_settings() {
       {"commit.gpgSign", "false"},             // gpg.program
       {"log.showSignature", "false"},          // the same
       {"gc.auto", "0"},                        // maintenance, with a hook of its own
+      {"core.commitGraph", "false"},           // what it says of history isn't checked
       {"maintenance.auto", "false"},           //
       {"submodule.recurse", "false"},          // submodules have settings of their own
       {"diff.ignoreSubmodules", "all"},        //
@@ -73,6 +74,8 @@ std::vector<std::string> caller_part(const std::vector<std::string>& environment
                                   "GIT_TERMINAL_PROMPT=0",
                                   "GIT_OPTIONAL_LOCKS=0",
                                   "GIT_NO_REPLACE_OBJECTS=1",
+                                  "GIT_GRAFT_FILE=/dev/null",
+                                  "GIT_LITERAL_PATHSPECS=1",
                                   "GIT_EDITOR=false",
                                   "GIT_PAGER=cat"};
   for (const char* name : {"HOME", "XDG_CONFIG_HOME", "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME",

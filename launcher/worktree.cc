@@ -16,7 +16,7 @@
 #include "base/beneath.h"
 #include "base/digits.h"
 #include "base/untrusted.h"
-#include "launcher/after_run.h"
+#include "launcher/git_files.h"
 #include "launcher/session_directory.h"
 #include "launcher/supervisor.h"
 
@@ -26,7 +26,6 @@ namespace {
 
 constexpr const char* kStage = "worktree";
 constexpr std::size_t kMostEntries = 4096;  // worktrees of one repository
-constexpr std::size_t kMostText = std::size_t{64} << 10;
 
 std::string shown(const std::string& text) {
   return escape_for_display(text, 400);
@@ -77,38 +76,6 @@ std::vector<std::string> lines_of(const std::string& text) {
   }
   return lines;
 }
-
-// One of `git diff-tree -r -z --raw`: ":100644 120000 OLD NEW M", then the path.
-struct Change {
-  std::string path;
-  mode_t mode = 0;
-  std::string before, after;  // blobs
-  char status = 0;
-};
-
-std::vector<Change> parse_changes(const std::string& text) {
-  std::vector<Change> changes;
-  for (std::size_t start = 0; start < text.size();) {
-    const std::size_t end = std::min(text.find('\0', start), text.size());
-    const std::size_t last = std::min(text.find('\0', end + 1), text.size());
-    const std::string head = text.substr(start, end - start);
-    constexpr std::size_t kModes = 15;  // ":100644 100644 "
-    const std::size_t middle = head.find(' ', kModes);
-    if (head.size() < kModes || end == text.size() || middle == std::string::npos) break;
-    Change one;
-    one.path = text.substr(end + 1, last - end - 1);
-    std::from_chars(head.data() + 8, head.data() + 14, one.mode, 8);
-    const std::size_t behind = head.find(' ', middle + 1);
-    one.before = head.substr(kModes, middle - kModes);
-    one.after = head.substr(middle + 1, behind - middle - 1);
-    one.status = behind + 1 < head.size() ? head[behind + 1] : '?';
-    changes.push_back(std::move(one));
-    start = last + 1;
-  }
-  return changes;
-}
-
-constexpr mode_t kGitLink = 0160000;
 
 }  // namespace
 
@@ -193,6 +160,7 @@ Result<Worktree> Worktrees::create(const std::string& wanted) const {
   const std::string name = wanted.empty() ? TRY(new_session_id()) : wanted;
   TRY(check_worktree_name(name));
   Worktree tree{.name = name, .path = root_ + "/" + name, .git_dir = {}};
+  TRY(check_git_files({main_.git_dir, main_.common}, {tree.reference()}));
   Result<std::string> head = git_.ask(main_, {"rev-parse", "-q", "--verify", "HEAD^{commit}"});
   if (!head) return fail(kStage, shown(main_.work_tree), "has no commit yet to start from", "commit something first");
   TRY(git_.ask(main_, {"worktree", "add", "--no-checkout", "--no-track", "-b", tree.branch(), tree.path, *head}));
@@ -225,9 +193,11 @@ GitPlace Worktrees::snapshot_place(const Worktree& tree) const {
 }
 
 Result<WorktreeState> Worktrees::state(const Worktree& tree) const {
-  if (tree.git_dir.empty())
+  struct stat head {};
+  if (tree.git_dir.empty() || ::lstat((tree.git_dir + "/HEAD").c_str(), &head) != 0 || !S_ISREG(head.st_mode))
     return fail(kStage, shown(tree.name), "the repository doesn't know it any more",
                 "oncelatch worktree drop --force " + tree.name);
+  TRY(check_git_files({main_.git_dir, main_.common, tree.git_dir}, {tree.reference()}));
   WorktreeState state;
   const GitPlace place = snapshot_place(tree);
   state.tip = TRY(git_.ask(place, {"rev-parse", "-q", "--verify", tree.reference() + "^{commit}"}));
@@ -250,101 +220,6 @@ Result<std::string> Worktrees::diff(const WorktreeState& state) const {
                           state.base, state.tree});
 }
 
-Result<AfterRunReport> Worktrees::effects(const WorktreeState& state) const {
-  AfterRunReport seen;
-  const std::string raw =
-      TRY(git_.ask(main_, {"diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", state.base, state.tree}));
-  auto text_of = [&](const std::string& blob) {
-    Result<std::string> text = git_.ask(main_, {"cat-file", "blob", blob});  // none for what wasn't there
-    return text ? text->substr(0, kMostText) : std::string();
-  };
-  for (const Change& change : parse_changes(raw)) {
-    if (change.status == 'D') continue;
-    const std::string target = S_ISLNK(change.mode) ? text_of(change.after) : std::string();
-    HostVerdict verdict = judge_effect(change.path, change.mode, target);
-    if (change.mode == kGitLink) verdict = {"reported", "git", "names a commit of a submodule"};
-    if (verdict.guard == nullptr) continue;
-    HostEffect effect{.path = main_.work_tree + "/" + change.path,
-                      .guard = verdict.guard,
-                      .kind = verdict.kind,
-                      .reason = verdict.reason,
-                      .change = change.status == 'A' ? "new" : "changed",
-                      .line = {}};
-    if (S_ISREG(change.mode)) find_line(change.path, text_of(change.before), text_of(change.after), effect);
-    if (S_ISLNK(change.mode)) effect.line = escape_for_display(target, 160);
-    seen.effects.push_back(std::move(effect));
-  }
-  return seen;
-}
-
-Status Worktrees::commit(const Worktree& tree, WorktreeState& state) const {
-  if (!state.uncommitted) return {};
-  const std::string made =
-      TRY(git_.ask(main_, {"commit-tree", state.tree, "-p", state.tip, "-m", "Changes in the worktree " + tree.name}));
-  TRY(git_.ask(main_,
-               {"update-ref", "--no-deref", "-m", "oncelatch worktree: commit", tree.reference(), made, state.tip}));
-  state.tip = made;
-  state.uncommitted = false;
-  ++state.commits;
-  // So that git says in the worktree what is so; where the agent put something else in its place, it stays.
-  struct stat index {};
-  if (::lstat((tree.git_dir + "/index").c_str(), &index) == 0 && S_ISREG(index.st_mode))
-    (void)git_.ask(place_of(tree), {"read-tree", "-i", "-m", made});
-  return {};
-}
-
-// In objects only: the checkout isn't touched, and a conflict leaves nothing behind.
-Result<std::string> Worktrees::merge(const Worktree& tree, const WorktreeState& state, const std::string& head) const {
-  const Output merged = TRY(git_.run(main_, {"merge-tree", "--write-tree", "--name-only", "-z", head, state.tip}));
-  const int code = merged.status.shell_code();
-  if (code == 1) {
-    std::string conflicts;
-    std::size_t at = merged.out.find('\0');
-    for (unsigned count = 0; count < 5 && at != std::string::npos; ++count) {
-      const std::size_t end = merged.out.find('\0', at + 1);
-      if (end == std::string::npos || end == at + 1) break;
-      conflicts += (conflicts.empty() ? "" : ", ") + escape_for_display(merged.out.substr(at + 1, end - at - 1), 100);
-      at = end;
-    }
-    return fail(kStage, shown(tree.name), "conflicts with what is checked out here: " + conflicts,
-                "git merge " + tree.branch());
-  }
-  const std::string made = merged.out.substr(0, merged.out.find('\0'));
-  if (code != 0 || made.empty())
-    return fail(kStage, shown(tree.name), "can't be merged: " + escape_for_display(merged.err, 200),
-                "git merge " + tree.branch());
-  return git_.ask(main_,
-                  {"commit-tree", made, "-p", head, "-p", state.tip, "-m", "Merge branch '" + tree.branch() + "'"});
-}
-
-// First in vain, to see that no change of the user's stands in the way.
-Status Worktrees::move_head(const Worktree& tree, const std::string& from, const std::string& to) const {
-  (void)git_.run(main_, {"update-index", "-q", "--refresh", "--ignore-submodules"});
-  Result<std::string> tried = git_.ask(main_, {"read-tree", "-n", "-m", "-u", "--no-recurse-submodules", from, to});
-  if (!tried)
-    return fail(kStage, shown(tree.name), tried.error().what, "commit or stash what you changed in the same files");
-  TRY(git_.ask(main_, {"update-ref", "-m", "oncelatch worktree apply: " + tree.name, "HEAD", to, from}));
-  Result<std::string> done = git_.ask(main_, {"read-tree", "-m", "-u", "--no-recurse-submodules", from, to});
-  if (done) return {};
-  (void)git_.ask(main_, {"update-ref", "-m", "oncelatch worktree apply: undone", "HEAD", from, to});
-  return Failure(done.error());
-}
-
-Result<std::string> Worktrees::apply(const Worktree& tree, const WorktreeState& state) const {
-  if (state.uncommitted)
-    return fail(kStage, shown(tree.name), "has changes that aren't committed",
-                "oncelatch worktree apply --commit " + tree.name);
-  const std::string head = TRY(git_.ask(main_, {"rev-parse", "-q", "--verify", "HEAD^{commit}"}));
-  Result<std::string> branch = git_.ask(main_, {"symbolic-ref", "-q", "HEAD"});
-  if (!branch) return fail(kStage, shown(main_.work_tree), "no branch is checked out", "git switch BRANCH");
-  if (*branch == tree.reference())
-    return fail(kStage, shown(tree.name), "is what is checked out here", "start in the checkout that is to have it");
-  if (state.base == state.tip) return head;
-  const std::string to = state.base == head ? state.tip : TRY(merge(tree, state, head));
-  TRY(move_head(tree, head, to));
-  return to;
-}
-
 Status Worktrees::check_nothing_is_lost(const Worktree& tree) const {
   const WorktreeState now = TRY(state(tree));
   const std::string keep = "oncelatch worktree apply " + tree.name + ", or drop it with --force";
@@ -356,6 +231,7 @@ Status Worktrees::check_nothing_is_lost(const Worktree& tree) const {
 }
 
 Status Worktrees::remove(const Worktree& tree) const {
+  TRY(check_git_files({main_.common}, {tree.reference()}));
   const Fd root = TRY(open_directory(root_));
   TRY(remove_tree(root.get(), tree.name));
   TRY(remove_tree(root.get(), tree.name + ".index"));

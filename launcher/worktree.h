@@ -4,7 +4,8 @@
 //   Worktrees repository = TRY(Worktrees::open(".", environment));
 //   Worktree tree = TRY(repository.create("fix-login"));      // "" for a name by the time
 //   WorktreeState state = TRY(repository.state(tree));        // commits, uncommitted changes
-//   TRY(repository.apply(tree, state));                       // into the branch that is checked out here
+//   WorktreeMerge merge = TRY(repository.prepare(tree, state)); // in objects only
+//   TRY(repository.apply(tree, merge));                       // into the branch that is checked out here
 //
 // $XDG_STATE_HOME/oncelatch/worktrees/REPOSITORY/NAME is the worktree, NAME.lock is held by who works in it, NAME.index
 // is the index that its state is taken with: that of the worktree itself is the agent's. All of it is done by
@@ -18,6 +19,7 @@
 #include "base/fd.h"
 #include "launcher/host_effects.h"
 #include "launcher/host_git.h"
+#include "launcher/tree_changes.h"
 
 namespace oncelatch::launcher {
 
@@ -37,6 +39,12 @@ struct WorktreeState {
   std::size_t commits = 0;   // since the base
 };
 
+// What the branch that is checked out here becomes.
+struct WorktreeMerge {
+  std::string from;
+  std::string to;
+};
+
 class Worktrees {
  public:
   // Of the repository around the directory.
@@ -53,12 +61,14 @@ class Worktrees {
   [[nodiscard]] Result<WorktreeState> state(const Worktree& tree) const;
   // As git prints it, from the base to what lies in the worktree now.
   [[nodiscard]] Result<std::string> diff(const WorktreeState& state) const;
-  // The same as what would take effect on the host.
-  [[nodiscard]] Result<AfterRunReport> effects(const WorktreeState& state) const;
+  // What takes effect on the host where one tree, or commit's tree, becomes the other.
+  [[nodiscard]] Result<AfterRunReport> effects(const std::string& from, const std::string& to) const;
   // Everything in it that isn't ignored, as one commit of its branch.
   [[nodiscard]] Status commit(const Worktree& tree, WorktreeState& state) const;
-  // Brings its commits to what is checked out here: forward, or by a merge without conflicts. The new head.
-  [[nodiscard]] Result<std::string> apply(const Worktree& tree, const WorktreeState& state) const;
+  // Its commits on what is checked out here: forward, or by a merge without conflicts.
+  [[nodiscard]] Result<WorktreeMerge> prepare(const Worktree& tree, const WorktreeState& state) const;
+  // Nothing of the user's is lost: no change, no file that git doesn't know, ignored ones included.
+  [[nodiscard]] Status apply(const Worktree& tree, const WorktreeMerge& merge) const;
   // Refuses what would be lost, unless forced.
   [[nodiscard]] Status drop(const Worktree& tree, bool force) const;
 
@@ -70,7 +80,10 @@ class Worktrees {
   [[nodiscard]] Worktree at(const std::string& name) const;
   [[nodiscard]] Result<std::string> merge(const Worktree& tree, const WorktreeState& state,
                                           const std::string& head) const;
-  [[nodiscard]] Status move_head(const Worktree& tree, const std::string& from, const std::string& to) const;
+  [[nodiscard]] Result<std::vector<TreeChange>> changes_of(const std::string& from, const std::string& to) const;
+  [[nodiscard]] Status check_nothing_is_there(const Worktree& tree, const std::vector<TreeChange>& changes) const;
+  [[nodiscard]] Status check_as_committed(const Worktree& tree, const WorktreeMerge& merge,
+                                          const std::vector<TreeChange>& changes) const;
   [[nodiscard]] Status check_nothing_is_lost(const Worktree& tree) const;
   [[nodiscard]] Status remove(const Worktree& tree) const;
 

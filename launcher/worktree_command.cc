@@ -95,7 +95,7 @@ Status list(const Worktrees& all, bool json) {
 Status diff(const Worktrees& all, const WorktreeOptions& options) {
   const Worktree tree = TRY(all.find(options.name));
   const WorktreeState state = TRY(all.state(tree));
-  const AfterRunReport seen = TRY(all.effects(state));
+  const AfterRunReport seen = TRY(all.effects(state.base, state.tree));
   const std::string text = TRY(all.diff(state));
   if (!options.json) {
     tell_effects(seen);
@@ -111,13 +111,14 @@ Status apply(const Worktrees& all, const WorktreeOptions& options) {
   const Worktree tree = TRY(all.find(options.name));
   const Fd lock = TRY(all.lock(tree));
   WorktreeState state = TRY(all.state(tree));
-  const AfterRunReport seen = TRY(all.effects(state));
-  if (!options.json) tell_effects(seen);
   if (options.commit) TRY(all.commit(tree, state));
-  const std::string head = TRY(all.apply(tree, state));
+  const WorktreeMerge merge = TRY(all.prepare(tree, state));
+  const AfterRunReport seen = TRY(all.effects(merge.from, merge.to));
+  if (!options.json) tell_effects(seen);
+  TRY(all.apply(tree, merge));
   if (options.json)
     return print_json(
-        {{"name", tree.name}, {"commits", state.commits}, {"head", head}, {"host_effects", effects_body(seen)}});
+        {{"name", tree.name}, {"commits", state.commits}, {"head", merge.to}, {"host_effects", effects_body(seen)}});
   tell(state.commits == 0 ? "worktree " + tree.name + ": nothing to apply"
                           : "worktree " + tree.name + ": " + std::to_string(state.commits) +
                                 (state.commits == 1 ? " commit is" : " commits are") +

@@ -177,7 +177,7 @@ TEST_P(WorktreeOf, ChangesOfTheUserAreKept) {
   EXPECT_EQ(session("fix", "echo theirs > a").status.shell_code(), 0);
   const std::string before = head();
   EXPECT_EQ(host("echo mine > a"), "");
-  expect_refused({"apply", "--commit"}, "Entry 'a' not uptodate");
+  expect_refused({"apply", "--commit"}, "changes files that you changed, too: a");
   EXPECT_EQ(head(), before);
   EXPECT_EQ(host("cat a; git checkout -q a; echo mine > src/s"), "mine\n");
   EXPECT_EQ(worktree({"apply"}).status.shell_code(), 0);
@@ -229,6 +229,8 @@ TEST_P(WorktreeOf, LinksAndReferencesThatLeadElsewhere) {
                  "/.git; "
                  "ln -sf ../../config .git/worktrees/fix/index"),
             "");
+  expect_refused({"diff"}, "worktrees/fix/index: is a symbolic link");
+  EXPECT_EQ(host("rm .git/worktrees/fix/index; cp .git/config .git/worktrees/fix/index"), "");
   EXPECT_EQ(worktree({"diff"}).status.shell_code(), 0);
   EXPECT_EQ(worktree({"apply", "--commit"}).status.shell_code(), 0);
   EXPECT_EQ(host("cat b"), "b\n");
@@ -256,6 +258,109 @@ TEST_P(WorktreeOf, AnIgnoredFileStaysAndTheRestIsWhole) {
   EXPECT_EQ(body.at("host_effects").at(0).at("line"), "/");
   scratch.write("patch", diff.out, 0644);
   EXPECT_EQ(host("git apply ../patch; cat ignored; git apply -R ../patch"), "changed\n");
+}
+
+// What git would take for expendable, since a list in the repository says so: that list is the agent's to write.
+TEST_P(WorktreeOf, FilesThatGitDoesntKnowAreKept) {
+  constexpr const char* kHostile = R"sh(
+common=$(git rev-parse --git-common-dir); mkdir -p $common/info
+printf 'new\nbuild\ndeep\nempty\nlink\n' > $common/info/exclude
+for name in new deep/er/file build link; do mkdir -p $(dirname $name); echo agent > $name; done
+git add -f -A; git commit -qm agent)sh";
+  ASSERT_EQ(session("fix", kHostile).status.shell_code(), 0);
+  struct Case {
+    const char* made;
+    const char* kept;
+    const char* told;
+  };
+  for (const Case& one :
+       {Case{"echo mine > new", "cat new", "new"}, Case{"mkdir build; echo mine > build/x", "cat build/x", "build/x"},
+        Case{"echo mine > deep", "cat deep", "deep"}, Case{"mkdir deep; echo mine > deep/er", "cat deep/er", "deep/er"},
+        Case{"ln -s /nowhere link", "readlink link", "link"},
+        Case{"mkdir -p build/a/b; echo mine > build/a/b/c", "cat build/a/b/c", "build/a/b/c"},
+        Case{"mkfifo new", "test -p new && echo pipe", "new"}}) {
+    ASSERT_EQ(host(one.made), "");
+    const std::string before = host(one.kept);
+    const std::string commit = head();
+    const Output output = worktree({"apply", "fix"});
+    EXPECT_EQ(output.status.shell_code(), 122) << one.made;
+    EXPECT_THAT(output.err,
+                AllOf(HasSubstr("git doesn't know them: "), HasSubstr(one.told), HasSubstr("move them away")))
+        << one.made;
+    EXPECT_EQ(host(one.kept), before) << one.made;
+    EXPECT_EQ(head(), commit);
+    ASSERT_EQ(host("rm -rf new build deep link"), "");
+  }
+  ASSERT_EQ(host("mkdir -p build deep/er"), "");  // nothing is in them
+  EXPECT_EQ(worktree({"apply", "fix"}).status.shell_code(), 0);
+  EXPECT_EQ(host("cat new build deep/er/file; git status --porcelain"), "agent\nagent\nagent\n");
+}
+
+// The index of the checkout lies in the git directory, too.
+TEST_P(WorktreeOf, ChangesThatTheIndexHidesAreKept) {
+  constexpr const char* kHostile = R"sh(
+echo agent > a; echo agent > src/s; git commit -qam agent
+common=$(git rev-parse --git-common-dir); cd "$1" 2>/dev/null
+export GIT_DIR=$common GIT_WORK_TREE=$PWD
+git update-index --assume-unchanged a; git update-index --skip-worktree src/s; git ls-files -v > $common/said)sh";
+  ASSERT_EQ(host("echo mine >> a; echo mine >> src/s"), "");
+  ASSERT_EQ(session("fix", kHostile).status.shell_code(), 0);
+  ASSERT_EQ(host("cat .git/said | cut -c1,3- | grep -cE '^(ha|Ssrc/s)'"), "2\n");
+  EXPECT_EQ(host("git status --porcelain"), "");  // so git itself says
+  const std::string before = head();
+  const Output output = worktree({"apply", "fix"});
+  EXPECT_EQ(output.status.shell_code(), 122);
+  EXPECT_THAT(output.err, AllOf(HasSubstr("files that you changed, too: a, src/s"), HasSubstr("commit or stash")));
+  EXPECT_EQ(host("cat a src/s"), "a\nmine\ns\nmine\n");
+  EXPECT_EQ(head(), before);
+}
+
+TEST_P(WorktreeOf, HistoryThatWasMadeUpIsntFollowed) {
+  ASSERT_EQ(session("fix",
+                    "echo b > b; git add b; git commit -qm agent; "
+                    "git rev-parse HEAD > $(git rev-parse --git-common-dir)/info/grafts; "
+                    "git replace -f HEAD~1 HEAD 2>/dev/null; true")
+                .status.shell_code(),
+            0);
+  const Output output = worktree({"apply", "fix"});
+  EXPECT_EQ(output.status.shell_code(), 0) << output.err;
+  EXPECT_EQ(host("rm -f .git/info/grafts; GIT_NO_REPLACE_OBJECTS=1 git log --format=%s"), "agent\nfirst\n");
+}
+
+// None can be made inside; whoever made one, git on the host isn't led by it.
+TEST_P(WorktreeOf, LinksAmongGitsFilesRefuse) {
+  ASSERT_EQ(session("fix", "echo b > b; git add b; git commit -qm agent").status.shell_code(), 0);
+  ASSERT_EQ(host("echo kept > ../home/file"), "");
+  for (const char* name : {"logs/HEAD", "logs/refs/heads/main", "logs", "index", "index.lock", "HEAD.lock",
+                           "refs/heads/main.lock", "packed-refs", "objects/pack", "objects/ab", "refs/heads/oncelatch",
+                           "logs/refs/heads/oncelatch/fix", "worktrees/fix/logs/HEAD", "worktrees/fix/index"}) {
+    const std::string file = ".git/" + std::string(name);
+    ASSERT_EQ(host("mkdir -p $(dirname " + file + "); test ! -e " + file + " || mv " + file + " ../aside; ln -s " +
+                   scratch.path("home/file") + " " + file),
+              "");
+    for (const char* verb : {"apply", "diff", "drop"}) {
+      const Output output = worktree({verb, "fix"});
+      EXPECT_EQ(output.status.shell_code(), 122) << name << ' ' << verb << output.err;
+      EXPECT_THAT(output.err, AllOf(HasSubstr("is a symbolic link"), HasSubstr(file))) << verb;
+    }
+    ASSERT_EQ(host("rm " + file + "; test ! -e ../aside || mv ../aside " + file), "");
+  }
+  EXPECT_EQ(scratch.read("home/file"), "kept\n");
+  EXPECT_EQ(worktree({"apply", "fix"}).status.shell_code(), 0);
+}
+
+TEST_P(WorktreeOf, OneThatTheRepositoryForgotIsDropped) {
+  ASSERT_EQ(session("fix", "rm -f $(git rev-parse --git-dir)/HEAD").status.shell_code(), 0);
+  ASSERT_EQ(session("other", "true").status.shell_code(), 0);
+  EXPECT_THAT(worktree({"list"}).out,
+              AllOf(HasSubstr("doesn't know it any more"), HasSubstr("other  oncelatch/other  0 commits")));
+  for (const char* verb : {"diff", "apply", "drop"}) {
+    const Output output = worktree({verb, "fix"});
+    EXPECT_EQ(output.status.shell_code(), 122);
+    EXPECT_THAT(output.err, HasSubstr("oncelatch worktree drop --force fix")) << verb;
+  }
+  EXPECT_EQ(worktree({"drop", "--force", "fix"}).status.shell_code(), 0);
+  EXPECT_EQ(list().size(), 1U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Users, WorktreeOf, ::testing::ValuesIn(users()), [](const auto& one) {
