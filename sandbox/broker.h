@@ -54,7 +54,9 @@ class Broker {
   struct TwoNames;
   // A call that waits for an answer about a held name, and what was allowed of it already: a rename can have two.
   struct Question {
-    enum class State : std::uint8_t { free, open, allowed, refused } state = State::free;
+    // ended: nobody waits any more, and the channel had no room to say so.
+    enum class State : std::uint8_t { free, open, allowed, refused, ended } state = State::free;
+    HeldHeader last = {};  // what is to be told of an ended one
     HeldUse use = HeldUse::create;
     bool waits = false;  // the call is there; else a signal interrupted it
     std::uint32_t ticket = 0;
@@ -86,7 +88,9 @@ class Broker {
   void look_at_questions();
   void look_at(Question& question, long now);
   void go_on(Question& question);
+  static HeldHeader end_of(const Question& question, HeldKind kind, long error);
   void end(Question& question, HeldKind kind, long error);
+  void say_end(Question& question);
   bool tell(const HeldHeader& header, const char* path);
   [[nodiscard]] bool wait_for_room() const;
   void take_umask(const Request& request);

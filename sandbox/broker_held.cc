@@ -45,6 +45,7 @@ bool Broker::ask(const Request& request, HeldUse use, const char* name) {
   if (request.question != nullptr && (!has_two || request.question->granted == 2)) return false;
   Question* question = question_for(request, use, name);
   if (question == nullptr) return false;
+  if (request.question != nullptr && !tell(end_of(*question, HeldKind::done, 0), "")) return false;
   question->call = request.notification;
   question->waits = true;
   if (question->state != Question::State::free && request.question == nullptr) return true;  // it came again
@@ -71,10 +72,8 @@ Broker::Question* Broker::question_for(const Request& request, HeldUse use, cons
   if (request.question != nullptr) return request.question;
   Question* unused = nullptr;
   for (Question& one : questions_) {
-    if (one.state == Question::State::free) {
-      unused = unused == nullptr ? &one : unused;
-      continue;
-    }
+    if (one.state == Question::State::free) unused = unused == nullptr ? &one : unused;
+    if (one.state == Question::State::free || one.state == Question::State::ended) continue;
     const bool same = !one.waits && one.call.pid == request.notification.pid &&
                       one.call.data.nr == request.notification.data.nr && one.use == use &&
                       std::strcmp(one.names[one.granted], name) == 0;
@@ -139,6 +138,7 @@ void Broker::look_at_questions() {
 }
 
 void Broker::look_at(Question& question, long now) {
+  if (question.state == Question::State::ended) return say_end(question);
   if (!question.waits) {
     if (now - question.interrupted > kComeBack) end(question, HeldKind::withdrawn, 0);
     return;
@@ -164,28 +164,32 @@ void Broker::go_on(Question& question) {
                           call.data.args,
                           call,
                           &question};
-    const std::uint32_t ticket = question.ticket;
     answer = act(request);
-    if (question.state == Question::State::open) {  // asked about a second name
-      HeldHeader done;
-      done.kind = HeldKind::done;
-      done.ticket = ticket;
-      (void)tell(done, "");
-      return;
-    }
+    if (question.state == Question::State::open) return;  // asked about a second name
   }
   const long error = answer.kind == Answer::Kind::result && answer.result < 0 ? -answer.result : 0;
   end(question, HeldKind::done, error);  // before the caller goes on, and may be the last to end
   if (answer.kind != Answer::Kind::later) reply(call.id, answer);
 }
 
-void Broker::end(Question& question, HeldKind kind, long error) {
+HeldHeader Broker::end_of(const Question& question, HeldKind kind, long error) {
   HeldHeader header;
   header.kind = kind;
   header.ticket = question.ticket;
   header.use = question.use;
   header.error = static_cast<std::int32_t>(error);
-  (void)tell(header, "");
+  return header;
+}
+
+void Broker::end(Question& question, HeldKind kind, long error) {
+  question.last = end_of(question, kind, error);
+  question.state = Question::State::ended;
+  say_end(question);
+}
+
+// Until it is said the question counts: who reads the channel may be busy, and isn't to keep it open for ever.
+void Broker::say_end(Question& question) {
+  if (channel_ >= 0 && !tell(question.last, "")) return;
   question.state = Question::State::free;
   --questions_open_;
 }

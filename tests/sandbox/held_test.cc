@@ -9,6 +9,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 
 #include "sandbox/held_wire.h"
@@ -284,6 +285,48 @@ print(sorted(results) == [0] * 32 + [13] * 68)
   EXPECT_EQ(std::set<std::string>(questions.begin(), questions.end()).size(), kMostQuestions);
   for (std::size_t i = 0; i < questions.size(); ++i) asking.answer(questions[i], i % 2 == 0 ? "allow" : "refuse");
   EXPECT_EQ(asking.rest(), "True\n");
+}
+
+// Who reads is busy while many ask and end: every question that was told of gets its end, once there is room.
+TEST_P(HeldNamesTest, EveryQuestionHasAnEnd) {
+  Asking asking(lab, python(R"py(
+import os, signal, time
+name = "x" * 200 + ".pth"
+for round in range(40):
+    callers = []
+    for i in range(50):
+        caller = os.fork()
+        if caller == 0:
+            try: os.open(f"{round}.{i}.{name}", os.O_CREAT | os.O_WRONLY)
+            except OSError: pass
+            os._exit(0)
+        callers.append(caller)
+    time.sleep(0.02)
+    for caller in callers: os.kill(caller, signal.SIGKILL)
+    for caller in callers: os.waitpid(caller, 0)
+print("flooded")
+while True:
+    try: os.open("last.pth", os.O_CREAT | os.O_WRONLY); break
+    except OSError: time.sleep(0.05)
+time.sleep(0.3)
+)py"));
+  EXPECT_EQ(asking.output(), "flooded");
+  std::map<std::string, std::string> open;  // by ticket
+  std::size_t asked = 0;
+  for (std::string line = asking.next(); !line.empty(); line = asking.next()) {
+    const std::size_t start = line.find(' ') + 1;
+    const std::string ticket = line.substr(start, line.find(' ', start) - start);
+    if (line.rfind("ask ", 0) == 0) {
+      ++asked;
+      open[ticket] = line;
+    } else {
+      open.erase(ticket);
+    }
+    if (line.rfind("ask ", 0) == 0 && line.find("/last.pth") != std::string::npos) asking.answer(line, "allow");
+  }
+  EXPECT_GT(asked, 200U);
+  EXPECT_TRUE(open.empty()) << open.size() << " of " << asked << ", " << open.begin()->second;
+  asking.rest();
 }
 
 // A caller that was killed takes its question back; a handler runs, and the call is made again under the same question.
