@@ -70,6 +70,24 @@ Result<ReportFile> ReportFile::open(const std::string& path, const std::string& 
   return file;
 }
 
+bool ReportFile::is_same(const ReportFile& other) const {
+  struct stat one {};
+  struct stat two {};
+  auto look = [](const ReportFile& file, struct stat& into) {
+    return file.stream_ ? ::fstat(file.stream_.get(), &into)
+                        : ::fstatat(file.directory_.get(), file.name_.c_str(), &into, 0);
+  };
+  if (look(*this, one) == 0 && look(other, two) == 0) return one.st_dev == two.st_dev && one.st_ino == two.st_ino;
+  if (!directory_ || !other.directory_ || name_ != other.name_) return false;
+  return ::fstat(directory_.get(), &one) == 0 && ::fstat(other.directory_.get(), &two) == 0 &&
+         one.st_dev == two.st_dev && one.st_ino == two.st_ino;
+}
+
+Status ReportFile::check_apart(const ReportFile& other) const {
+  if (!*this || !other || !is_same(other)) return {};
+  return fail("report", shown_, "is named twice: " + option_ + ", " + other.option_, "name two files");
+}
+
 Status ReportFile::open_beneath(const std::string& directory) {
   Result<Fd> opened = open_directory(directory);
   if (!opened)

@@ -33,8 +33,11 @@ class ReportFile {
   // Escaped, for messages.
   [[nodiscard]] const std::string& shown() const { return shown_; }
   [[nodiscard]] Status write(std::string_view text) const;
+  // Two documents in one place would be none: refused under any spelling, and through any link.
+  [[nodiscard]] Status check_apart(const ReportFile& other) const;
 
  private:
+  [[nodiscard]] bool is_same(const ReportFile& other) const;
   [[nodiscard]] Status open_beneath(const std::string& directory);
   [[nodiscard]] Status check_replaceable(const struct stat& found) const;
   [[nodiscard]] Status try_to_create() const;

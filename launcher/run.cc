@@ -84,6 +84,7 @@ Result<SupervisorSetup> check_everything(const RunOptions& options, std::vector<
   TRY(check_guarantees(config, facts, artifact.path()));
   ReportFile report = TRY(ReportFile::open_if_named(options.report, "--report"));
   ReportFile sarif = TRY(ReportFile::open_if_named(options.sarif, "--sarif"));
+  TRY(report.check_apart(sarif));
   SessionRoot root = TRY(SessionRoot::open(config.environment));
   for (const std::string& name : root.sweep()) tell("removed what a killed session left: " + name);
   SupervisorSetup setup{std::move(config), TRY(root.create()), std::move(artifact), std::move(facts),

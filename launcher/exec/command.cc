@@ -211,6 +211,10 @@ class ExecCommand {
   Status start_and_wait() {
     report_file_ = TRY(ReportFile::open_if_named(options_.report, "--report"));
     sarif_file_ = TRY(ReportFile::open_if_named(options_.sarif, "--sarif"));
+    if (Status apart = report_file_.check_apart(sarif_file_); !apart) {
+      sarif_file_ = ReportFile();
+      return apart;
+    }
     // The quick look costs nothing; that namespaces can be had is then proved by entering.
     facts_ = sandbox::probe_host(options_.accepted_losses.empty() ? sandbox::Probing::quick : sandbox::Probing::full);
     report_.facts = &facts_;

@@ -284,7 +284,8 @@ Status take_option(ExecOptions& options, const std::vector<std::string>& argumen
   if (row->value.empty() && equals != std::string::npos) return wrong(name, "takes no value");
   std::string value;
   if (!row->value.empty()) {
-    if (equals == std::string::npos && index + 1 == arguments.size()) return wrong(name, "needs a value");
+    const bool ends = index + 1 == arguments.size() || arguments[index + 1] == "--";
+    if (equals == std::string::npos && ends) return wrong(name, "needs a value");
     value = equals != std::string::npos ? word.substr(equals + 1) : arguments[++index];
     // An empty value is an unset variable of somebody's script: it must not switch a protection off.
     if (value.empty()) return wrong(name, "its value must not be empty");

@@ -176,6 +176,35 @@ TEST_P(SarifExec, ARefusalReplacesWhatLiesThere) {
   EXPECT_EQ(log().at("runs")[0].at("invocations")[0].at("executionSuccessful"), false);
 }
 
+// Each would overwrite the other: one file under two spellings is one file.
+TEST_P(SarifExec, TwoReportsNeedTwoFiles) {
+  scratch.write("old.json", "old", 0644);
+  std::filesystem::create_directory(scratch.path("more"));
+  std::filesystem::create_directory_symlink(scratch.path(""), scratch.path("more/here"));
+  if (::geteuid() == 0) {
+    ASSERT_EQ(::chown(scratch.path("more").c_str(), GetParam(), GetParam()), 0);
+    ASSERT_EQ(::chown(scratch.path("old.json").c_str(), GetParam(), GetParam()), 0);
+  }
+  const std::vector<std::pair<std::string, std::string>> same = {{scratch.path("both"), scratch.path("both")},
+                                                                 {scratch.path("both"), scratch.path("more/../both")},
+                                                                 {scratch.path("both"), scratch.path("more/here/both")},
+                                                                 {scratch.path("old.json"), scratch.path("./old.json")},
+                                                                 {"/dev/stdout", "/dev/fd/1"}};
+  for (const auto& [report, sarif] : same) {
+    const Output output = scratch.oncelatch({"exec", "--workspace", scratch.path("repository"), "--report", report,
+                                             "--sarif", sarif, "--", "touch", "ran"});
+    EXPECT_EQ(output.status.shell_code(), 122) << report << ' ' << sarif;
+    EXPECT_THAT(output.err,
+                ::testing::AllOf(::testing::HasSubstr("is named twice"), ::testing::HasSubstr("name two files")));
+    EXPECT_FALSE(scratch.exists("repository/ran"));
+  }
+  for (const char* option : {"--report", "--sarif", "--workspace", "--env"}) {
+    const Output output = scratch.oncelatch({"exec", option, "--", "true"});
+    EXPECT_EQ(output.status.shell_code(), 122) << option;
+    EXPECT_THAT(output.err, ::testing::HasSubstr("needs a value")) << option;
+  }
+}
+
 TEST_P(SarifExec, ALinkIsRefusedByItsOption) {
   ASSERT_EQ(::symlink("elsewhere", scratch.path("link").c_str()), 0);
   Output output = scratch.oncelatch({"exec", "--sarif", scratch.path("link"), "--", "echo", "RAN"});
