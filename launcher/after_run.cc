@@ -41,6 +41,8 @@ constexpr LineThatMatters kLines[] = {
     {".gitmodules", {"url", "update"}},
 };
 
+constexpr Verdict kLinkedWorktree{"reported", "git", "a linked worktree of this repository"};
+
 bool leads_out(const std::string& path, const std::string& target) {
   if (target.empty() || target[0] == '/') return true;
   int depth = static_cast<int>(std::count(path.begin(), path.end(), '/'));
@@ -265,13 +267,43 @@ Result<AfterRun> AfterRun::begin(const std::vector<WatchedRoot>& roots) {
   return watch;
 }
 
+// `git worktree add` made them: pointer, address and place of the shared repository, which agree in every byte.
+std::set<std::string> AfterRun::linked_worktrees(const std::vector<Tree>& trees) const {
+  std::map<std::string, const Seen*> files;
+  for (std::size_t i = 0; i < roots_.size(); ++i)
+    for (const auto& [path, seen] : trees[i])
+      if (S_ISREG(seen.mode) && seen.size == static_cast<std::int64_t>(seen.text.size()))
+        files[roots_[i].path + "/" + path] = &seen;
+  auto says = [&](const std::string& path, const std::string& text) {
+    const auto found = files.find(path);
+    return found != files.end() && found->second->text == text;
+  };
+  std::set<std::string> linked;
+  for (const auto& [pointer, seen] : files) {
+    constexpr std::string_view kPointer = "gitdir: ";
+    if (!pointer.ends_with("/.git") || !seen->text.starts_with(kPointer) || !seen->text.ends_with('\n')) continue;
+    const std::string own = seen->text.substr(kPointer.size(), seen->text.size() - kPointer.size() - 1);
+    const std::size_t name = own.rfind('/');
+    const bool in_place = name != std::string::npos && own.substr(0, name).ends_with("/.git/worktrees");
+    if (!in_place || !says(own + "/gitdir", pointer + "\n") || !says(own + "/commondir", "../..\n")) continue;
+    linked.insert({pointer, own + "/gitdir", own + "/commondir"});
+  }
+  return linked;
+}
+
 AfterRunReport AfterRun::end() const {
   AfterRunReport report;
   report.complete = complete_;
+  std::vector<Tree> trees;
   for (const Root& root : roots_) {
     Walk walk(root.directory.get(), root.git_directory);
-    const Tree now = walk.take();
+    trees.push_back(walk.take());
     report.complete = report.complete && walk.unseen.empty();
+  }
+  const std::set<std::string> linked = linked_worktrees(trees);
+  for (std::size_t i = 0; i < roots_.size(); ++i) {
+    const Root& root = roots_[i];
+    const Tree& now = trees[i];
     const Seen* above = nullptr;  // a new directory, which stands for what is of its kind below it
     std::string told;
     for (const auto& [path, seen] : now) {
@@ -279,7 +311,8 @@ AfterRunReport AfterRun::end() const {
       auto found = root.before.find(path);
       const Seen* was = found == root.before.end() ? nullptr : &found->second;
       if (was != nullptr && is_unchanged(*was, seen)) continue;
-      const Verdict& verdict = seen.verdict;
+      const bool is_linked = was == nullptr && linked.count(root.path + "/" + path) != 0;
+      const Verdict& verdict = is_linked ? kLinkedWorktree : seen.verdict;
       if (S_ISDIR(seen.mode) && was == nullptr) {
         above = &seen;
         told = path + "/";

@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -72,6 +73,7 @@ class AfterRun {
   class Walk;
   static bool is_told_by(const Seen& directory, const Seen& below);
   static bool is_unchanged(const Seen& was, const Seen& is);
+  [[nodiscard]] std::set<std::string> linked_worktrees(const std::vector<Tree>& trees) const;
 
   struct Root {
     std::string path;

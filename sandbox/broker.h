@@ -18,6 +18,7 @@
 #include "sandbox/guard_rules.h"
 #include "sandbox/hard_links.h"
 #include "sandbox/held_wire.h"
+#include "sandbox/new_worktree.h"
 
 namespace oncelatch::sandbox {
 
@@ -98,6 +99,7 @@ class Broker {
   Answer open(const Request& request, unsigned flags, unsigned mode);
   bool open_step(Opening& opening, Answer& answer);
   bool open_new(Opening& opening, Answer& answer);
+  bool open_for_worktree(const Opening& opening, bool is_new, Answer& answer);
   bool open_existing(Opening& opening, Answer& answer);
   Answer open_object(Opening& opening, const Descriptor& object, const FileStatus& found);
   Answer open_file(Opening& opening, const Descriptor& object, const FileStatus& found);
@@ -116,6 +118,7 @@ class Broker {
   static constexpr unsigned kMostWaiting = 32;
   GuardRules rules_;
   HardLinks links_;
+  NewWorktree new_worktree_;
   Callers callers_;
   int listener_ = 0;
   int channel_ = -1;

@@ -85,6 +85,7 @@ bool Broker::open_new(Opening& opening, Answer& answer) {
     constexpr int kPresent = 0;  // F_OK, of the link itself
     const long found =
         sys::call(__NR_faccessat2, opening.place.parent.number, opening.place.name, kPresent, AT_SYMLINK_NOFOLLOW);
+    if (found == -ENOENT && ruling == Ruling::refused && open_for_worktree(opening, true, answer)) return true;
     if (found == -ENOENT) ruling = settle(opening.request, ruling, HeldUse::create, path);
     if (found == -ENOENT && ruling != Ruling::allowed) {
       answer = refusal(ruling);
@@ -98,6 +99,19 @@ bool Broker::open_new(Opening& opening, Answer& answer) {
   }
   if (rc == -EEXIST && !exclusive) return false;
   answer = rc < 0 ? Answer::error(rc) : Answer{Answer::Kind::descriptor, rc, opening.flags & O_CLOEXEC};
+  return true;
+}
+
+// False: it has nothing to do with a worktree that git adds.
+bool Broker::open_for_worktree(const Opening& opening, bool is_new, Answer& answer) {
+  constexpr unsigned kWhole = O_ACCMODE | O_CREAT | O_TRUNC;
+  if ((opening.flags & kWhole) != (O_WRONLY | O_CREAT | O_TRUNC) || !is_valid(opening.request.id)) return false;
+  take_umask(opening.request);
+  const Place& place = opening.place;
+  long fd = is_new ? new_worktree_.begin(rules_, place, opening.mode) : new_worktree_.repeat(place.path);
+  if (fd == -EACCES && is_new) fd = new_worktree_.link(rules_, place, opening.mode);
+  if (fd == -EACCES) return false;
+  answer = fd < 0 ? Answer::error(fd) : Answer{Answer::Kind::descriptor, fd, opening.flags & O_CLOEXEC};
   return true;
 }
 
@@ -147,7 +161,10 @@ Broker::Answer Broker::open_file(Opening& opening, const Descriptor& object, con
   if (long rc = name_of(object.number, name); rc < 0) return Answer::error(rc);
   if (writes(opening.flags)) {
     if (!links_.knows_all(origin_of(found), found.stx_ino, found.stx_nlink)) return Answer::error(-EACCES);
-    const Ruling ruling = settle(opening.request, rules_.judge_changing(name), HeldUse::write, name);
+    Ruling ruling = rules_.judge_changing(name);
+    Answer answer;
+    if (ruling == Ruling::refused && open_for_worktree(opening, false, answer)) return answer;
+    ruling = settle(opening.request, ruling, HeldUse::write, name);
     if (ruling != Ruling::allowed) return refusal(ruling);
   }
   if (!is_valid(opening.request.id)) return Answer::error(-ESRCH);

@@ -13,7 +13,6 @@ add_freestanding_program(oncelatch_exec oncelatch-exec SOURCES
   execute.cc
   guard_rules.cc
   guarded_names.cc
-  spelling.cc
   held_wire.cc
   landlock.cc
   layer_probes.cc
@@ -23,12 +22,14 @@ add_freestanding_program(oncelatch_exec oncelatch-exec SOURCES
   mounts.cc
   overlay.cc
   namespaces.cc
+  new_worktree.cc
   on_host.cc
   pid_one.cc
   plan_wire.cc
   proc.cc
   seccomp.cc
-  self_test.cc)
+  self_test.cc
+  spelling.cc)
 target_compile_options(oncelatch_exec PRIVATE -Wnull-dereference)
 add_dependencies(oncelatch_exec filter_data)
 # oncelatch-narrow: confines tmux, which works outside the sandbox.

@@ -27,6 +27,7 @@ class LongPath {
     std::memcpy(text_ + size + 1, name, more + 1);
     fits_ = true;
   }
+  [[nodiscard]] const char* c_str() const { return fits_ ? text_ : ""; }
   // Itself, not what a link leads to; -errno where it can't be found.
   [[nodiscard]] long look() const {
     constexpr int kPresent = 0;  // F_OK
@@ -198,7 +199,8 @@ bool GuardRules::completes_repository(const char* path, const char* part) const 
   if (piece == RepositoryPart::none) return false;
   const Directory parent{path, static_cast<std::size_t>(name - path - 1)};
   const bool is_known = name == part ? tree_of(path)->git_directory : is_git_directory_name(last_but_one(part, name));
-  if (is_known || parent.holds(name)) return false;
+  std::size_t size = 0;
+  if (is_known || is_of_worktree(path, size) || parent.holds(name)) return false;
   const bool head = piece == RepositoryPart::head || parent.may_hold("HEAD");
   const bool objects = piece == RepositoryPart::objects || parent.may_hold("objects");
   const bool refs = piece == RepositoryPart::refs || parent.may_hold("refs");
@@ -240,6 +242,39 @@ bool GuardRules::is_settings_lock(const char* path) const {
   const bool in_git = tree_of(path)->git_directory || lies_in_git_directory(part);
   const Directory parent{path, static_cast<std::size_t>(last - path - 1)};
   return in_git && std::strstr(part - 1, "/modules/") != nullptr && parent.is_repository() && parent.holds("config");
+}
+
+// By name; the size of the repository's own path.
+bool GuardRules::is_of_worktree(const char* path, std::size_t& repository_size) const {
+  const char* part = guarded_part(path);
+  const char* last = last_component(path);
+  if (part == nullptr || last == part) return false;
+  const char* name = last_but_one(part, last);
+  if (name == part) return false;
+  const char* worktrees = last_but_one(part, name);
+  if (behind(worktrees, "worktrees") != name) return false;
+  const bool known =
+      worktrees == part ? tree_of(path)->git_directory : is_git_directory_name(last_but_one(part, worktrees));
+  repository_size = static_cast<std::size_t>(worktrees - path - 1);
+  return known;
+}
+
+bool GuardRules::is_of_new_worktree(const char* path) const {
+  std::size_t size = 0;
+  if (!is_of_worktree(path, size)) return false;
+  const Directory repository{path, size};
+  const Directory own{path, static_cast<std::size_t>(last_component(path) - path - 1)};
+  if (!repository.is_repository() || !repository.holds("config") || own.may_hold("commondir") || own.may_hold("gitdir"))
+    return false;
+  const LongPath head(path, own.size, "HEAD");
+  return judge_making(head.c_str(), Making::file) == Ruling::allowed;  // not where the other branches are kept
+}
+
+bool GuardRules::may_hold_worktree(const char* path) const {
+  const char* last = last_component(path);
+  const LongPath file(path, static_cast<std::size_t>(last - path - 1), "x");
+  return guarded_part(path) != nullptr && last != guarded_part(path) && !is_in_git_directory(path) &&
+         judge_making(file.c_str(), Making::file) == Ruling::allowed;
 }
 
 // What says where a linked worktree's repository is says it from where it lies: elsewhere it would name another one.

@@ -10,6 +10,7 @@
 // there is no room; a path that is too long to be looked up is refused. After fork: safe; freestanding.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace oncelatch::sandbox {
@@ -58,12 +59,17 @@ class GuardRules {
   // "config.lock" beside a submodule's settings: git makes it and moves it over them, also where they stay the same.
   // Nobody reads it under this name.
   [[nodiscard]] bool is_settings_lock(const char* path) const;
+  // A file of a linked worktree's own directory, REPOSITORY/worktrees/NAME, which no worktree has yet.
+  [[nodiscard]] bool is_of_new_worktree(const char* path) const;
+  // Whether a worktree's `.git` may stand at this path: a directory where nothing has a meaning of its own.
+  [[nodiscard]] bool may_hold_worktree(const char* path) const;
 
  private:
   [[nodiscard]] const char* guarded_part(const char* path) const;
   [[nodiscard]] bool governs(const char* path, const char* part, bool below) const;
   [[nodiscard]] bool holds_pointers(const char* path) const;
   [[nodiscard]] bool is_in_git_directory(const char* path) const;
+  [[nodiscard]] bool is_of_worktree(const char* path, std::size_t& repository_size) const;
   [[nodiscard]] bool completes_repository(const char* path, const char* part) const;
   [[nodiscard]] bool keeps(const char* path, Making making) const;
   const char* copy(const char* text);

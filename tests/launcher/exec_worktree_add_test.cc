@@ -1,0 +1,188 @@
+// `git worktree add` inside: it works where it's harmless, and what says where repository and worktree are is only ever
+// what is right.
+#include <sys/stat.h>
+
+#include "tests/launcher/exec_support.h"
+
+namespace oncelatch::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class ExecWorktreeAdd : public Exec {
+ protected:
+  void SetUp() override {
+    Exec::SetUp();
+    ASSERT_EQ(host("git init -q -b main . && git config user.name t && git config user.email t@e && mkdir part && "
+                   "echo a > a && echo b > part/b && git add . && git commit -qm first && git worktree add -q -b fix "
+                   "../fix 2>&1"),
+              "");
+  }
+  [[nodiscard]] std::string host(const std::string& script) const { return scratch.on_host(script); }
+  [[nodiscard]] Output at(const std::string& place, const std::string& script, const Words& options = {}) {
+    Words words = {"--workspace", path(place)};
+    words.insert(words.end(), options.begin(), options.end());
+    return changed(words, {"sh", "-c", script}, scratch.environment(), path(place));
+  }
+};
+
+constexpr const char* kWork = R"sh(set -e
+git worktree add -q -b topic .trees/topic; cd .trees/topic
+echo t > t; git add t; git commit -qm topic; git status --short; git log --format=%s | head -n 1
+cd ../..; git worktree add -q --detach .trees/other; git worktree list --porcelain | grep -c ^worktree
+git worktree lock .trees/other; git worktree unlock .trees/other; git worktree remove .trees/other; ls .trees)sh";
+
+TEST_P(ExecWorktreeAdd, GitAddsOneInTheWorkspace) {
+  for (const char* place : {"repository", "fix", "repository/part"}) {
+    const Output output = at(place, kWork, {"--report", path("report.json")});
+    EXPECT_EQ(output.out, "topic\n4\ntopic\n") << place << output.err;
+    EXPECT_EQ(output.status.shell_code(), 0) << output.err;
+    const std::string tree = path(place) + "/.trees/topic";
+    EXPECT_THAT(host("git worktree list"), HasSubstr(tree)) << place;
+    EXPECT_EQ(host("git -C " + tree + " log -1 --format=%s; git -C " + tree + " status --short; git -C " + tree +
+                   " rev-parse --path-format=absolute --git-common-dir"),
+              "topic\n" + path("repository/.git") + "\n");
+    EXPECT_EQ(host("cat .git/worktrees/topic/commondir .git/worktrees/topic/gitdir"), "../..\n" + tree + "/.git\n");
+    EXPECT_THAT(host("git fsck 2>&1; git worktree prune -v"), Not(HasSubstr("error")));
+    EXPECT_EQ(host("git -C ../" + std::string(place) + " status --short ."), "?? .trees/\n") << place;
+    // Told, and as what it is.
+    EXPECT_THAT(scratch.read("report.json"), HasSubstr("a linked worktree of this repository"));
+    EXPECT_THAT(scratch.read("report.json"), Not(HasSubstr("\"guard\":\"refused\""))) << scratch.read("report.json");
+    ASSERT_EQ(host("git worktree remove --force " + tree + " && git branch -q -D topic && rm -rf " + path(place) +
+                   "/.trees 2>&1"),
+              "");
+  }
+}
+
+// By calls, as git makes them but with other texts, places and orders.
+constexpr const char* kHostile = R"py(
+import os, sys
+git = os.path.realpath(sys.argv[1]); top = os.getcwd()
+own = git + "/worktrees/evil"
+def write(path, text, flags=os.O_WRONLY | os.O_CREAT | os.O_TRUNC):
+    fd = os.open(path, flags, 0o666); os.write(fd, text.encode()); return fd
+def attempt(what, path, text, **more):
+    try: fd = write(path, text, **more)
+    except OSError: return None
+    said = open(path).read() if os.path.exists(path) else "nothing"
+    print(what, said.replace(git, "GIT").replace(top, "TOP").strip())
+    return fd
+def fresh():
+    os.system(f"rm -rf '{own}' '{top}/w' '{top}/full' '{top}/link'")
+    os.makedirs(own); os.mkdir(top + "/w")
+fresh()
+# The pointer without an address, and with another one's.
+attempt("alone", top + "/w/.git", "gitdir: " + top + "/evil\n")
+for text in (top + "/other/.git\n", top + "/w/.git", top + "/w/.git\n\n", "../../../w/.git\n", top + "/w/../w/.git\n", "\n", ""):
+    fd = write(own + "/gitdir", text)
+    attempt("wrong", top + "/w/.git", "gitdir: " + own + "\n")
+    if os.path.exists(own + "/gitdir"): print("address is there")
+# Not empty, a link, in a git directory, where names have a meaning, moved away meanwhile.
+os.mkdir(top + "/full"); write(top + "/full/x", "x")
+os.symlink("full", top + "/link")
+os.makedirs(top + "/.idea", exist_ok=True); os.makedirs(git + "/in", exist_ok=True)
+for place in ("full", "link", ".idea", "part", "."):
+    write(own + "/gitdir", top + "/" + place + "/.git\n")
+    attempt("place " + place, top + "/" + place + "/.git", "gitdir: x\n")
+write(own + "/gitdir", git + "/in/.git\n"); attempt("in git", git + "/in/.git", "gitdir: x\n")
+for flags in (os.O_WRONLY | os.O_CREAT, os.O_WRONLY | os.O_CREAT | os.O_EXCL, os.O_RDWR | os.O_CREAT | os.O_TRUNC):
+    write(own + "/gitdir", top + "/w/.git\n"); attempt("other flags", top + "/w/.git", "x", flags=flags)
+# The right way: what is there is ours, whatever is written, before and after.
+fresh()
+kept = write(own + "/gitdir", top + "/w/.git\n")
+pointer = attempt("right", top + "/w/.git", "gitdir: " + top + "/evil\n")
+os.pwrite(kept, b"/evil/.git\n" * 9, 0); os.pwrite(pointer, b"gitdir: /evil\n" * 9, 0)
+shared = attempt("shared", own + "/commondir", "../../../evil\n")
+for fd in (kept, pointer, shared):
+    for name in (top + f"/named{fd}", own + "/config.worktree"):
+        try: os.link(f"/proc/self/fd/{fd}", name, follow_symlinks=True); print("NAMED")
+        except OSError: pass
+for name in (own + "/commondir", own + "/gitdir", top + "/w/.git"):
+    for flags in (os.O_WRONLY, os.O_RDWR, os.O_WRONLY | os.O_TRUNC, os.O_WRONLY | os.O_CREAT | os.O_TRUNC):
+        try: os.write(os.open(name, flags), b"evil"); print("WRITTEN", name)
+        except OSError: pass
+print(open(top + "/w/.git").read().replace(git, "GIT").strip(), open(own + "/gitdir").read().replace(top, "TOP").strip(),
+      open(own + "/commondir").read().strip())
+# Not to be moved between the two steps.
+os.system(f"rm -rf '{own}' '{top}/w'"); os.makedirs(own); os.mkdir(top + "/w")
+write(own + "/gitdir", top + "/w/.git\n")
+try: os.rename(own, own + "2"); print("MOVED")
+except OSError: pass
+attempt("again", top + "/w/.git", "gitdir: x\n")
+)py";
+
+TEST_P(ExecWorktreeAdd, WhatItSaysIsOurs) {
+  scratch.write("hostile.py", kHostile, 0644);
+  for (const char* place : {"repository", "fix"}) {
+    const Output output =
+        at(place, "python3 '" + path("hostile.py") + "' \"$(git rev-parse --git-common-dir)\" 2>errors; cat errors",
+           {"--read", path("hostile.py")});
+    EXPECT_EQ(output.out,
+              "right gitdir: GIT/worktrees/evil\nshared ../..\ngitdir: GIT/worktrees/evil TOP/w/.git ../..\n"
+              "again gitdir: GIT/worktrees/evil\n")
+        << place << output.err;
+    (void)host("rm -rf .git/worktrees/evil* .git/in; cd ../" + std::string(place) + " && git clean -qfdx");
+  }
+}
+
+// Two threads: one changes what was written while the other links.
+constexpr const char* kRace = R"py(
+import os, threading
+top = os.getcwd(); git = top + "/.git"; made = 0
+def write(path, text):
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666); os.write(fd, text.encode()); return fd
+for i in range(300):
+    own = f"{git}/worktrees/r{i}"; tree = f"{top}/r{i}"; os.mkdir(own); os.mkdir(tree)
+    fd = write(own + "/gitdir", tree + "/.git\n")
+    done = threading.Event()
+    def flip():
+        while not done.is_set():
+            for text in ("/evil/.git\n", tree + "/.git\n"):
+                os.pwrite(fd, text.encode(), 0); os.ftruncate(fd, len(text))
+    one = threading.Thread(target=flip); one.start()
+    for attempt in range(20):
+        try: os.close(write(tree + "/.git", "gitdir: /evil\n")); made += 1; break
+        except OSError: pass
+    done.set(); one.join(); os.close(fd)
+    if os.path.exists(tree + "/.git"):
+        if open(tree + "/.git").read() != f"gitdir: {own}\n" or open(own + "/gitdir").read() != tree + "/.git\n": print("WRONG")
+    elif os.path.exists(own + "/commondir"): print("HALF")
+print("made" if made > 0 else "none")
+)py";
+
+TEST_P(ExecWorktreeAdd, NoRaceChangesWhatItSays) {
+  scratch.write("race.py", kRace, 0644);
+  const Output output = at("repository", "python3 '" + path("race.py") + "'", {"--read", path("race.py")});
+  EXPECT_EQ(output.out, "made\n") << output.err;
+}
+
+TEST_P(ExecWorktreeAdd, NotWhereOtherBranchesAreKept) {
+  const std::string before = host("find .git/worktrees; git worktree list");
+  const Output output = at("repository", "git worktree add -q -b topic .trees/topic", {"--git", "own-branch"});
+  EXPECT_NE(output.status.shell_code(), 0);
+  EXPECT_EQ(host("find .git/worktrees; git worktree list"), before) << output.err;
+  EXPECT_EQ(host("ls .trees/topic 2>/dev/null; git branch --list topic"), "");
+}
+
+TEST_P(ExecWorktreeAdd, TheHostRunsNothingThere) {
+  scratch.write("evil", "#!/bin/sh\ntouch " + path("home/MARK") + "\n", 0755);
+  const Output output =
+      at("repository",
+         "exec 2>/dev/null; git worktree add -q -b topic w; own=.git/worktrees/topic; evil='" + path("evil") + R"sh('
+for name in config config.worktree hooks/post-checkout hooks/pre-commit info/attributes commondir gitdir; do
+  mkdir -p $own/$(dirname $name); printf '#!/bin/sh\n%s\n' "$evil" > x; chmod +x x; cp x $own/$name; mv x $own/$name
+  mkdir -p w/$(dirname $name); cp x w/.git/$name
+done
+printf '[core]\nfsmonitor=%s\n' "$evil" > w/config; cp w/config $own/config.worktree; mv w/.git w/old; cp w/config w/.git
+git -C w config --worktree core.fsmonitor "$evil"; git config core.hooksPath "$evil"; echo tried)sh");
+  EXPECT_EQ(output.out, "tried\n");
+  (void)host(
+      "for d in . w ../fix; do (cd $d; git status; git checkout -q -b new$RANDOM; git commit -q --allow-empty -m x; "
+      "git gc -q); done");
+  EXPECT_FALSE(scratch.exists("home/MARK"));
+}
+EXEC_USERS(ExecWorktreeAdd);
+
+}  // namespace
+}  // namespace oncelatch::test
