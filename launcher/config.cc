@@ -11,8 +11,10 @@
 #include "base/untrusted.h"
 #include "base/yaml.h"
 #include "launcher/environment.h"
+#include "launcher/exec/cover_path.h"
 #include "launcher/exec/git_covers.h"
 #include "launcher/exec/options.h"
+#include "launcher/exec/own_branch.h"
 #include "launcher/exec/profile.h"
 #include "launcher/exec/workspace.h"
 #include "launcher/own_file.h"
@@ -35,6 +37,18 @@ Result<policy::Rules> load_rules(const std::string& path) {
   return policy::Rules::parse(text, path);
 }
 
+// As exec does (launcher/exec/plan.cc).
+Status keep_other_branches(LaunchConfig& config, const std::vector<std::string>& shown) {
+  if (config.options.worktree)
+    return fail("command line", "--git own-branch", "a worktree has a branch of its own", "leave out one of the two");
+  config.own_branch = TRY(find_own_branch(config.workspace, config.repository));
+  for (const std::string& name : TRY(kept_references(config.own_branch)))
+    for (sandbox::Cover& cover :
+         cover_path(config.own_branch.git_directory, name, sandbox::Cover::Kind::protect, shown))
+      config.git_covers.push_back(std::move(cover));
+  return {};
+}
+
 Status find_git(LaunchConfig& config) {
   config.repository = find_repository(config.workspace, config.real_home);
   std::vector<std::string> shown = {config.workspace};
@@ -42,7 +56,7 @@ Status find_git(LaunchConfig& config) {
   for (const std::string& root : shown)
     for (sandbox::Cover& cover : TRY(git_covers(root, shown, root == config.workspace)))
       config.git_covers.push_back(std::move(cover));
-  return {};
+  return config.options.own_branch ? keep_other_branches(config, shown) : Status();
 }
 
 Result<std::string> find_program(const AgentProfile& agent, const RunOptions& options,

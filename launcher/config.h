@@ -30,7 +30,8 @@ struct LaunchConfig {
   policy::Rules rules;
   std::vector<std::string> environment;    // the caller's
   Repository repository;                   // where the workspace's lies outside of it
-  std::vector<sandbox::Cover> git_covers;  // over what git outside would run or follow
+  std::vector<sandbox::Cover> git_covers;  // over what git outside would run or follow, and other branches
+  sandbox::OwnBranch own_branch;           // the one that may move, where no other may
   sandbox::Network network = sandbox::Network::ports;
   std::vector<std::uint16_t> ports;
   std::uint64_t memory = 0;    // bytes of all processes inside together; 0: not limited

@@ -46,6 +46,10 @@ void add_run(CLI::App& app, ParsedCommand& parsed) {
          "exists is gone on with")
       ->expected(0, 1)
       ->type_name("[NAME]");
+  run->add_option_function<std::string>(
+         "--git", [&parsed](const std::string& value) { parsed.run.own_branch = value == "own-branch"; },
+         "any (default), or own-branch: no branch but the one checked out is moved, no tag, no HEAD")
+      ->check(CLI::IsMember({"any", "own-branch"}));
   must_have_text(
       run->add_option("--policy", parsed.run.policy, "Permission policy, YAML (default: every prompt is asked)"));
   run->add_flag("--unattended", parsed.run.unattended,

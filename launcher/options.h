@@ -35,6 +35,7 @@ struct RunOptions {
   std::string workspace;                // empty: the current directory
   std::optional<std::string> worktree;  // of that repository; empty: a name by the time
   std::string policy;                   // empty: no rules, everything is asked
+  bool own_branch = false;              // of git
   bool unattended = false;
   std::string network = "ports:443";         // none, loopback or ports:…
   std::vector<std::string> accepted_losses;  // guarantees that may be missing

@@ -57,6 +57,7 @@ LaunchPlan make_plan(const LaunchConfig& config, const std::string& session_path
   inside.network = config.network;
   inside.connect_ports = config.ports;
   inside.held = sandbox::HeldNames::ask;
+  inside.own_branch = config.own_branch;
   if (config.on_host) {
     inside.least_tier = sandbox::Tier::landlock;
     inside.binds.push_back({session_path + "/tmp", "/tmp", sandbox::Access::read_write, false, true});

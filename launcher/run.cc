@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <optional>
@@ -53,21 +54,36 @@ Status check_own_places(const LaunchConfig& config) {
                                  "pin it with --sha256 HEX, or install it outside");
 }
 
-Status check_guarantees(const LaunchConfig& config, const sandbox::HostFacts& facts, const std::string& program) {
+// The names of what is given up.
+Result<std::vector<std::string>> check_guarantees(const LaunchConfig& config, const sandbox::HostFacts& facts,
+                                                  const std::string& program) {
+  std::vector<std::string> lost;
   const std::vector<sandbox::Guarantee> given =
       sandbox::guarantees(facts, make_plan(config, "/session", program).sandbox);
   const std::vector<sandbox::Requirement>& required = sandbox::default_requirements();
   const std::vector<std::string>& accepted = config.options.accepted_losses;
   TRY(sandbox::check_required(given, required, accepted, facts));
-  for (const sandbox::Loss& loss : sandbox::losses(given, required, accepted))
+  for (const sandbox::Loss& loss : sandbox::losses(given, required, accepted)) {
     tell(fmt::format("accepted loss {}: {}", loss.name, loss.gives_up));
+    lost.push_back(loss.name);
+  }
   if (!config.identity.loss.empty()) tell("note: " + config.identity.loss);
   if (!config.repository.note.empty()) tell("note: " + config.repository.note);
   if (!config.repository.root.empty())
     tell("note: the workspace is a part of the repository " + escape_for_display(config.repository.root, 400) +
          ": the rest of it can be read, and its .git is written by git");
   if (std::string note = note_on_settings(config.workspace); !note.empty()) tell("note: " + note);
-  return {};
+  return lost;
+}
+
+// Where the guard's loss was accepted.
+Result<std::optional<Quarantine>> open_quarantine(const LaunchConfig& config, const std::vector<std::string>& lost) {
+  std::optional<Quarantine> quarantine;
+  if (std::find(lost.begin(), lost.end(), "creation_guard") == lost.end()) return quarantine;
+  quarantine.emplace(TRY(Quarantine::open(config.environment)));
+  TRY(check_outside_workspace(config, quarantine->path(), "the quarantine",
+                              "set XDG_STATE_HOME to a directory outside of it"));
+  return quarantine;
 }
 
 // Everything that can refuse the launch without leaving a trace.
@@ -81,14 +97,17 @@ Result<SupervisorSetup> check_everything(const RunOptions& options, std::vector<
   sandbox::HostFacts facts =
       sandbox::probe_host(options.accepted_losses.empty() ? sandbox::Probing::quick : sandbox::Probing::full);
   if (facts.tier() == sandbox::Tier::landlock) TRY(set_identity(config, sandbox::IdentityChoice::on_host));
-  TRY(check_guarantees(config, facts, artifact.path()));
+  const std::vector<std::string> lost = TRY(check_guarantees(config, facts, artifact.path()));
+  std::optional<Quarantine> quarantine = TRY(open_quarantine(config, lost));
+  std::optional<OwnReference> own;
+  if (config.options.own_branch) own.emplace(TRY(OwnReference::remember(config.own_branch)));
   ReportFile report = TRY(ReportFile::open_if_named(options.report, "--report"));
   ReportFile sarif = TRY(ReportFile::open_if_named(options.sarif, "--sarif"));
   TRY(report.check_apart(sarif));
   SessionRoot root = TRY(SessionRoot::open(config.environment));
   for (const std::string& name : root.sweep()) tell("removed what a killed session left: " + name);
-  SupervisorSetup setup{std::move(config), TRY(root.create()), std::move(artifact), std::move(facts),
-                        Channel(),         std::move(report),  std::move(sarif),    Fd()};
+  SupervisorSetup setup{std::move(config), TRY(root.create()), std::move(artifact), std::move(facts),      Channel(),
+                        std::move(report), std::move(sarif),   std::move(own),      std::move(quarantine), Fd()};
   return setup;
 }
 

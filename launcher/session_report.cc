@@ -75,6 +75,7 @@ Json host_effects_body(const AfterRunReport& seen, std::size_t most) {
         {"path", one.path}, {"guard", one.guard}, {"kind", one.kind}, {"reason", one.reason}, {"change", one.change}};
     if (!one.line.empty()) effect["line"] = one.line;
     if (one.line_number != 0) effect["line_number"] = one.line_number;
+    if (!one.quarantined.empty()) effect["quarantined"] = one.quarantined;
     all.push_back(std::move(effect));
   }
   return all;

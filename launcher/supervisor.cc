@@ -61,12 +61,19 @@ class Supervisor {
   Status start() {
     TRY(watch_signals());
     TRY(open_record());
-    after_run_.emplace(TRY(AfterRun::begin({{setup_.config.workspace}})));
+    after_run_.emplace(TRY(AfterRun::begin(watched())));
     TRY(make_files());
     TRY(open_terminals());
     TRY(start_mirror());
     TRY(enter_sandbox());
     return narrow();
+  }
+
+  [[nodiscard]] std::vector<WatchedRoot> watched() const {
+    std::vector<WatchedRoot> roots = {{setup_.config.workspace}};
+    const std::string& repository = setup_.config.repository.directory;
+    if (!repository.empty()) roots.push_back({repository, true});
+    return roots;
   }
 
   Status watch_signals() {
@@ -179,11 +186,21 @@ class Supervisor {
     std::vector<std::string> reports;
     for (const ReportFile* file : {&setup_.report, &setup_.sarif})
       if (!file->place().empty()) reports.push_back(file->place());
-    return sandbox::narrow_self(TRY(sandbox::supervisor_rules({setup_.session.path(),
-                                                               record.substr(0, record.rfind('/')),
-                                                               std::move(reports),
-                                                               {setup_.config.workspace},
-                                                               tmux_program_})));
+    std::vector<std::string> looked_at;
+    for (const WatchedRoot& root : watched()) looked_at.push_back(root.path);
+    return sandbox::narrow_self(
+        TRY(sandbox::supervisor_rules({setup_.session.path(), record.substr(0, record.rfind('/')), std::move(reports),
+                                       std::move(looked_at), put_right(), tmux_program_})));
+  }
+
+  // Where something is put back at the end.
+  [[nodiscard]] std::vector<std::string> put_right() const {
+    std::vector<std::string> places;
+    if (setup_.own_reference) places.push_back(setup_.own_reference->place());
+    if (!setup_.quarantine) return places;
+    places.push_back(setup_.quarantine->path());
+    for (const WatchedRoot& root : watched()) places.push_back(root.path);
+    return places;
   }
 
   void step() {
@@ -312,6 +329,7 @@ class Supervisor {
   // Nothing inside lives any more.
   void look_after() {
     seen_ = after_run_->end();
+    put_things_right();
     Json row = {{"complete", seen_->complete}, {"count", seen_->effects.size()}};
     row["effects"] = host_effects_body(*seen_, kMostRecorded);
     (void)log_->append("host_effects", row);  // a log that broke says so at its end
@@ -320,12 +338,30 @@ class Supervisor {
     code_ = kExitFindings;
   }
 
+  void put_things_right() {
+    if (setup_.quarantine) {
+      setup_.quarantine->take(*after_run_, *seen_);
+      told_ = setup_.quarantine->lines();
+    }
+    if (!setup_.own_reference) return;
+    Result<std::optional<HostEffect>> mended = setup_.own_reference->mend();
+    if (!mended) {
+      told_.push_back(mended.error().message());
+      if (code_ == 0) code_ = kExitLauncher;
+    } else if (*mended) {
+      told_.push_back("own branch: " + escape_for_display((*mended)->path, 400) + " " + (*mended)->reason);
+      seen_->effects.push_back(std::move(**mended));
+    }
+  }
+
   // As much as a message holds.
   [[nodiscard]] Json lines_to_tell() const {
     constexpr std::size_t kMostBytes = std::size_t{24} << 10;
     Json lines = Json::array();
     std::size_t bytes = 0;
-    for (const std::string& line : effect_lines(*seen_)) {
+    std::vector<std::string> all = effect_lines(*seen_);
+    all.insert(all.end(), told_.begin(), told_.end());
+    for (const std::string& line : all) {
       std::string text = redactor_.text(line);
       bytes += text.size();
       if (bytes > kMostBytes) break;
@@ -384,6 +420,7 @@ class Supervisor {
   std::optional<elicitation::Mirror> mirror_;
   std::optional<sandbox::Confined> confined_;
   std::optional<AfterRun> after_run_;
+  std::vector<std::string> told_;  // of what was put right at the end
   std::optional<AfterRunReport> seen_;
   std::optional<HeldPrompts> held_;
   std::size_t shown_waiting_ = 0;

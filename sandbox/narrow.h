@@ -3,7 +3,7 @@
 //
 //   TmuxPlaces places{tmux, relay, session + "/tmux"};
 //   std::vector<std::string> server = TRY(narrow_tmux_server(places));   // oncelatch-narrow RULE... -- /usr/bin/tmux
-//   TRY(narrow_self(supervisor_rules({session, audit_directory, {report_directory}, {workspace}, tmux})));
+//   TRY(narrow_self(supervisor_rules({session, audit_directory, {report_directory}, {workspace}, {}, tmux})));
 //
 // Ownership: values. Threads: narrow_self() restricts the calling thread and what it starts, for good; call it where
 // there is one thread only. Failure: an Error with the stage and the path; after a failed narrow_self() the process is
@@ -46,6 +46,7 @@ struct SupervisorPlaces {
   std::string audit;                   // the directory of the record
   std::vector<std::string> reports;    // directories whose files are replaced at the end
   std::vector<std::string> looked_at;  // directories that are read through at the end
+  std::vector<std::string> put_right;  // and those in which something is put back then
   std::string tmux;                    // the program: a lost control client is replaced
 };
 [[nodiscard]] Result<std::vector<NarrowRule>> supervisor_rules(const SupervisorPlaces& places);

@@ -121,6 +121,10 @@ Result<OwnReference> OwnReference::remember(const sandbox::OwnBranch& branch) {
   return own;
 }
 
+std::string OwnReference::place() const {
+  return git_directory_ + "/" + reference_.substr(0, reference_.rfind('/'));
+}
+
 Result<std::optional<HostEffect>> OwnReference::mend() const {
   const Result<std::string> now = read_file(directory_.get(), reference_, kMostReference);
   if (now ? names_a_commit(*now) : now.error().errno_value == ENOENT) return std::optional<HostEffect>();

@@ -31,6 +31,8 @@ namespace oncelatch::launcher {
 class OwnReference {
  public:
   [[nodiscard]] static Result<OwnReference> remember(const sandbox::OwnBranch& branch);
+  // The directory that it's put back in.
+  [[nodiscard]] std::string place() const;
   // Once nothing runs inside any more. None: it's a commit's name, or packed, as it should be.
   [[nodiscard]] Result<std::optional<HostEffect>> mend() const;
 
