@@ -208,6 +208,18 @@ bool GuardRules::completes_repository(const char* path, const char* part) const 
   return head && ((objects && refs) || elsewhere);
 }
 
+// In a git directory itself, as an object is called. Git writes an object's name into what a reference names, and that
+// may be "commondir": settings and hooks would be read from a directory of that name.
+bool GuardRules::is_named_by_commit(const char* path, const char* part) const {
+  const char* name = last_component(path);
+  std::size_t size = 0;
+  for (const char* at = name; *at != 0; ++at, ++size)
+    if (!((*at >= '0' && *at <= '9') || (*at >= 'a' && *at <= 'f') || (*at >= 'A' && *at <= 'F'))) return false;
+  if (size != 40 && size != 64) return false;
+  const bool in_git = name == part ? tree_of(path)->git_directory : is_git_directory_name(last_but_one(part, name));
+  return in_git || Directory{path, static_cast<std::size_t>(name - path - 1)}.is_repository();
+}
+
 // Git on the host writes through a link that lies among its own files: nobody makes one there.
 Ruling GuardRules::judge_making(const char* path, Making making) const {
   const char* part = guarded_part(path);
@@ -217,8 +229,8 @@ Ruling GuardRules::judge_making(const char* path, Making making) const {
   if (below) ruling = graver(ruling, judge_name(path, guarded_name_below(part)));
   if (ruling == Ruling::refused) return ruling;
   const bool link_of_git = making == Making::symbolic_link && is_in_git_directory(path);
-  const bool refused =
-      link_of_git || keeps(path, making) || completes_repository(path, part) || governs(path, part, below);
+  const bool refused = link_of_git || is_named_by_commit(path, part) || keeps(path, making) ||
+                       completes_repository(path, part) || governs(path, part, below);
   return refused ? Ruling::refused : ruling;
 }
 
@@ -228,7 +240,17 @@ Ruling GuardRules::judge_linking(const char* path, const char* text) const {
   return may_be_held(path) && is_never_held(text) ? graver(ruling, Ruling::held) : ruling;
 }
 
+// Moved, what lies below would have other names than those that the rules are about.
+bool GuardRules::leads_to_tree(const char* path) const {
+  const std::size_t size = std::strlen(path);
+  const auto holds = [&](const char* place) { return std::strncmp(place, path, size) == 0 && place[size] == '/'; };
+  for (unsigned i = 0; i < count_; ++i)
+    if (holds(trees_[i].path)) return true;
+  return git_directory_ != nullptr && (holds(git_directory_) || std::strcmp(path, git_directory_) == 0);
+}
+
 Ruling GuardRules::judge_changing(const char* path) const {
+  if (leads_to_tree(path)) return Ruling::refused;
   const char* part = guarded_part(path);
   if (part == nullptr) return Ruling::allowed;
   return keeps(path, Making::file) || governs(path, part, false) ? Ruling::refused

@@ -68,6 +68,8 @@ class GuardRules {
   [[nodiscard]] const char* guarded_part(const char* path) const;
   [[nodiscard]] bool governs(const char* path, const char* part, bool below) const;
   [[nodiscard]] bool holds_pointers(const char* path) const;
+  [[nodiscard]] bool leads_to_tree(const char* path) const;
+  [[nodiscard]] bool is_named_by_commit(const char* path, const char* part) const;
   [[nodiscard]] bool is_in_git_directory(const char* path) const;
   [[nodiscard]] bool is_of_worktree(const char* path, std::size_t& repository_size) const;
   [[nodiscard]] bool completes_repository(const char* path, const char* part) const;

@@ -95,6 +95,20 @@ echo tried)sh";
   EXPECT_FALSE(scratch.exists("home/MARK"));
 }
 
+// What a reference names may be the file that says where settings are; git writes a commit's name there.
+TEST_P(ExecGitLinks, NothingIsCalledAsACommitIs) {
+  const Output output = at("repository", R"sh(
+exec 2>/dev/null
+for git in .git nested/.git bare.git; do
+  for h in $(git rev-parse HEAD) 0123456789abcdef0123456789abcdef0123456789abcdef0123456789ABCDEF; do
+    mkdir $git/$h && echo MADE; echo x > $git/$h && echo WRITTEN; mkdir d; mv -T d $git/$h && echo MOVED; rmdir d
+  done
+done
+mkdir -p .git/lfs/$h && echo elsewhere; mkdir .git/0123 && echo shorter
+echo 'ref: commondir' > .git/ORIG_HEAD)sh");
+  EXPECT_EQ(output.out, "elsewhere\nshorter\n") << output.err;
+}
+
 // E040: a name that may be written is no name for a link or a directory.
 TEST_P(ExecGitLinks, TheOwnBranchIsAFile) {
   const Output output = at("repository", R"sh(

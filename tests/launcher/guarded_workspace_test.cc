@@ -86,6 +86,30 @@ TEST_P(GuardedWorkspace, EditorsShellsAndAgentsFindNothing) {
   EXPECT_FALSE(marked());
 }
 
+// Private directories hold the places where the workspace and its repository are shown: moved, they would take them
+// away from the rules.
+TEST_P(GuardedWorkspace, WhatLeadsToItIsntMoved) {
+  make_repository();
+  ASSERT_EQ(scratch.on_host("git worktree add -q -b fix ../fix 2>&1"), "");
+  for (const char* place : {"repository", "fix"}) {
+    const Output output = scratch.oncelatch(all({"--workspace", path(place)}, {"sh", "-c", R"sh(
+above=$(dirname "$PWD"); mkdir -p /tmp/other; exec 2>/dev/null
+mv "$above" /tmp/x && echo MOVED; mv "$above/" /tmp/x && echo MOVED; mv "$above/../$(basename "$above")" /tmp/x && echo MOVED
+cd /tmp && mv "$(basename "$above")" x && echo MOVED
+python3 -c "
+import ctypes, sys
+libc = ctypes.CDLL(None)
+for flags in (0, 1, 2):
+    for one, two in ((b'$above', b'/tmp/other'), (b'/tmp/other', b'$above')):
+        if libc.renameat2(-100, one, -100, two, flags) == 0: print('MOVED', one)
+"
+mv /tmp/other /tmp/free && echo free; cd "$1" && echo x > .envrc && echo MADE; cd /tmp/x/* && echo THERE)sh",
+                                                                               "sh", path(place)}));
+    EXPECT_EQ(output.out, "free\n") << place << output.err;
+  }
+  EXPECT_FALSE(scratch.exists("repository/.envrc"));
+}
+
 // Names below such a directory are its own, and a workspace of their own would give them none.
 TEST_P(GuardedWorkspace, ItDoesntLieWhereNamesTakeEffect) {
   make_repository();
