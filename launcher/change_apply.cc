@@ -11,7 +11,9 @@
 #include <cstring>
 
 #include "base/beneath.h"
+#include "launcher/git_state.h"
 #include "sandbox/guard_rules.h"
+#include "sandbox/guarded_names.h"
 
 namespace oncelatch::launcher {
 
@@ -70,7 +72,8 @@ class Promotion {
     std::vector<const Change*> gone;
     std::vector<const Change*> last;
     for (const Change& change : chosen) {
-      const bool object = change.path.find("/objects/") != std::string::npos;
+      const bool object =
+          sandbox::lies_in_git_directory(change.path.c_str()) && change.path.find("/objects/") != std::string::npos;
       const bool blocked = S_ISDIR(change.was) && !S_ISDIR(change.mode);
       if (change.what == Change::What::removed)
         gone.insert(gone.begin(), &change);
@@ -105,7 +108,21 @@ class Promotion {
       return std::string("refused: ") +
              (named ? change.verdict.reason : "git would take its directory for a repository");
     }
+    if (Why why = reason_against_content(change); !why.empty()) return why;
     return change.conflict ? kTheirs : "";
+  }
+
+  // Of git's own files some lead elsewhere by what they say.
+  Why reason_against_content(const Change& change) const {
+    constexpr std::size_t kMost = std::size_t{256} << 20;
+    if (change.what == Change::What::removed || !S_ISREG(change.mode)) return {};
+    if (!sandbox::lies_in_git_directory(change.path.c_str()) || !is_judged_git_file(change.path)) return {};
+    const Fd from = open_in_layer(upper_, change.path, O_RDONLY);
+    const Result<std::string> bytes = from ? read_whole(from.get(), change.path, kMost) : Failure(Error{});
+    if (!bytes) return "can't be looked at";
+    const std::string git = path_ + "/" + change.path.substr(0, change.path.rfind(".git/") + 4);
+    const char* why = judge_git_file(change.path, *bytes, object_name_size(git));
+    return why == nullptr ? Why() : std::string("refused: ") + why;
   }
 
   // Beneath the workspace, through no link.

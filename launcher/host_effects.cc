@@ -76,7 +76,8 @@ std::vector<std::string> effect_lines(const AfterRunReport& seen) {
   for (std::size_t i = 0; i < std::min(order.size(), kMostTold); ++i) {
     const HostEffect& one = *order[i];
     lines.push_back("  " + one.kind + ": " + escape_for_display(one.path, 400) + " (" + one.change +
-                    "): " + one.reason + (one.line.empty() ? "" : ": " + one.line));
+                    "): " + one.reason + (one.line.empty() ? "" : ": " + one.line) +
+                    (one.quarantined.empty() ? "" : "; moved to " + escape_for_display(one.quarantined, 400)));
   }
   if (order.size() > kMostTold)
     lines.push_back("  and " + std::to_string(order.size() - kMostTold) + " more: --report F lists all");

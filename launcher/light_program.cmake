@@ -11,6 +11,7 @@ set(ONCELATCH_LIGHT_SOURCES
   base/result.cc
   base/untrusted.cc
   launcher/after_run.cc
+  launcher/aftermath.cc
   launcher/change_effects.cc
   launcher/change_list.cc
   launcher/change_set.cc
@@ -44,6 +45,8 @@ set(ONCELATCH_LIGHT_SOURCES
   launcher/exec/why_path.cc
   launcher/exec/why_socket.cc
   launcher/exec/workspace.cc
+  launcher/git_index.cc
+  launcher/git_state.cc
   launcher/host_effects.cc
   launcher/messages.cc
   launcher/report_file.cc

@@ -99,15 +99,23 @@ Result<SupervisorSetup> check_everything(const RunOptions& options, std::vector<
   if (facts.tier() == sandbox::Tier::landlock) TRY(set_identity(config, sandbox::IdentityChoice::on_host));
   const std::vector<std::string> lost = TRY(check_guarantees(config, facts, artifact.path()));
   std::optional<Quarantine> quarantine = TRY(open_quarantine(config, lost));
-  std::optional<OwnReference> own;
-  if (config.options.own_branch) own.emplace(TRY(OwnReference::remember(config.own_branch)));
+  Aftermath aftermath;
+  aftermath.quarantine = std::move(quarantine);
+  if (config.options.own_branch) aftermath.own_reference.emplace(TRY(OwnReference::remember(config.own_branch)));
   ReportFile report = TRY(ReportFile::open_if_named(options.report, "--report"));
   ReportFile sarif = TRY(ReportFile::open_if_named(options.sarif, "--sarif"));
   TRY(report.check_apart(sarif));
   SessionRoot root = TRY(SessionRoot::open(config.environment));
   for (const std::string& name : root.sweep()) tell("removed what a killed session left: " + name);
-  SupervisorSetup setup{std::move(config), TRY(root.create()), std::move(artifact), std::move(facts),      Channel(),
-                        std::move(report), std::move(sarif),   std::move(own),      std::move(quarantine), Fd()};
+  SupervisorSetup setup{std::move(config),
+                        TRY(root.create()),
+                        std::move(artifact),
+                        std::move(facts),
+                        Channel(),
+                        std::move(report),
+                        std::move(sarif),
+                        std::move(aftermath),
+                        Fd()};
   return setup;
 }
 

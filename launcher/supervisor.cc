@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <optional>
@@ -16,7 +17,6 @@
 #include "base/beneath.h"
 #include "elicitation/mirror.h"
 #include "elicitation/tmux_server.h"
-#include "launcher/after_run.h"
 #include "launcher/environment.h"
 #include "launcher/errors.h"
 #include "launcher/exit_codes.h"
@@ -61,7 +61,8 @@ class Supervisor {
   Status start() {
     TRY(watch_signals());
     TRY(open_record());
-    after_run_.emplace(TRY(AfterRun::begin(watched())));
+    setup_.aftermath.git_directories = git_directories();
+    TRY(setup_.aftermath.watch(watched()));
     TRY(make_files());
     TRY(open_terminals());
     TRY(start_mirror());
@@ -74,6 +75,16 @@ class Supervisor {
     const std::string& repository = setup_.config.repository.directory;
     if (!repository.empty()) roots.push_back({repository, true});
     return roots;
+  }
+
+  // Where what git outside would follow is moved aside at the end.
+  [[nodiscard]] std::vector<std::string> git_directories() const {
+    std::vector<std::string> places;
+    for (const std::string& place : {setup_.config.workspace + "/.git", setup_.config.repository.directory}) {
+      struct stat found {};
+      if (!place.empty() && ::lstat(place.c_str(), &found) == 0 && S_ISDIR(found.st_mode)) places.push_back(place);
+    }
+    return places;
   }
 
   Status watch_signals() {
@@ -188,19 +199,9 @@ class Supervisor {
       if (!file->place().empty()) reports.push_back(file->place());
     std::vector<std::string> looked_at;
     for (const WatchedRoot& root : watched()) looked_at.push_back(root.path);
-    return sandbox::narrow_self(
-        TRY(sandbox::supervisor_rules({setup_.session.path(), record.substr(0, record.rfind('/')), std::move(reports),
-                                       std::move(looked_at), put_right(), tmux_program_})));
-  }
-
-  // Where something is put back at the end.
-  [[nodiscard]] std::vector<std::string> put_right() const {
-    std::vector<std::string> places;
-    if (setup_.own_reference) places.push_back(setup_.own_reference->place());
-    if (!setup_.quarantine) return places;
-    places.push_back(setup_.quarantine->path());
-    for (const WatchedRoot& root : watched()) places.push_back(root.path);
-    return places;
+    return sandbox::narrow_self(TRY(sandbox::supervisor_rules(
+        {setup_.session.path(), record.substr(0, record.rfind('/')), std::move(reports), std::move(looked_at),
+         setup_.aftermath.written(), git_directories(), tmux_program_})));
   }
 
   void step() {
@@ -328,8 +329,11 @@ class Supervisor {
 
   // Nothing inside lives any more.
   void look_after() {
-    seen_ = after_run_->end();
-    put_things_right();
+    if (Status whole = setup_.aftermath.look(); !whole) {
+      reason_ = whole.error().message();
+      code_ = kExitLauncher;
+    }
+    seen_ = setup_.aftermath.seen();
     Json row = {{"complete", seen_->complete}, {"count", seen_->effects.size()}};
     row["effects"] = host_effects_body(*seen_, kMostRecorded);
     (void)log_->append("host_effects", row);  // a log that broke says so at its end
@@ -338,30 +342,12 @@ class Supervisor {
     code_ = kExitFindings;
   }
 
-  void put_things_right() {
-    if (setup_.quarantine) {
-      setup_.quarantine->take(*after_run_, *seen_);
-      told_ = setup_.quarantine->lines();
-    }
-    if (!setup_.own_reference) return;
-    Result<std::optional<HostEffect>> mended = setup_.own_reference->mend();
-    if (!mended) {
-      told_.push_back(mended.error().message());
-      if (code_ == 0) code_ = kExitLauncher;
-    } else if (*mended) {
-      told_.push_back("own branch: " + escape_for_display((*mended)->path, 400) + " " + (*mended)->reason);
-      seen_->effects.push_back(std::move(**mended));
-    }
-  }
-
   // As much as a message holds.
   [[nodiscard]] Json lines_to_tell() const {
     constexpr std::size_t kMostBytes = std::size_t{24} << 10;
     Json lines = Json::array();
     std::size_t bytes = 0;
-    std::vector<std::string> all = effect_lines(*seen_);
-    all.insert(all.end(), told_.begin(), told_.end());
-    for (const std::string& line : all) {
+    for (const std::string& line : setup_.aftermath.lines()) {
       std::string text = redactor_.text(line);
       bytes += text.size();
       if (bytes > kMostBytes) break;
@@ -419,8 +405,6 @@ class Supervisor {
   std::optional<Prompts> prompts_;
   std::optional<elicitation::Mirror> mirror_;
   std::optional<sandbox::Confined> confined_;
-  std::optional<AfterRun> after_run_;
-  std::vector<std::string> told_;  // of what was put right at the end
   std::optional<AfterRunReport> seen_;
   std::optional<HeldPrompts> held_;
   std::size_t shown_waiting_ = 0;

@@ -8,14 +8,11 @@
 // things: docs/ARCHITECTURE.md.
 #pragma once
 
-#include <optional>
-
 #include "base/artifact.h"
 #include "base/json.h"
+#include "launcher/aftermath.h"
 #include "launcher/channel.h"
 #include "launcher/config.h"
-#include "launcher/exec/own_branch.h"
-#include "launcher/quarantine.h"
 #include "launcher/report.h"
 #include "launcher/session_directory.h"
 #include "sandbox/host_facts.h"
@@ -28,12 +25,11 @@ struct SupervisorSetup {
   VerifiedArtifact artifact;
   sandbox::HostFacts facts;
   Channel front_end;
-  ReportFile report;                          // opened before the agent could change the way to it; may be nowhere
-  ReportFile sarif;                           // the same
-  std::optional<OwnReference> own_reference;  // where no other branch may move
-  std::optional<Quarantine> quarantine;       // where nothing keeps names from being made
-  Fd worktree;                                // lock of the worktree that the session works in; may be none
-  int columns = 120;                          // of the pane before anybody attaches
+  ReportFile report;  // opened before the agent could change the way to it; may be nowhere
+  ReportFile sarif;   // the same
+  Aftermath aftermath;
+  Fd worktree;        // lock of the worktree that the session works in; may be none
+  int columns = 120;  // of the pane before anybody attaches
   int rows = 40;
 };
 

@@ -144,6 +144,8 @@ Result<std::vector<NarrowRule>> supervisor_rules(const SupervisorPlaces& places)
     rules.push_back({"read", place, Presence::required, "what changed in it, looked for at the end"});
   for (const std::string& place : places.put_right)
     rules.push_back({"work", place, Presence::required, "what is put back at the end"});
+  for (const std::string& place : places.tidied)
+    rules.push_back({"tidy", place, Presence::required, "what is moved aside at the end"});
   return rules;
 }
 

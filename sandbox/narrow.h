@@ -3,7 +3,7 @@
 //
 //   TmuxPlaces places{tmux, relay, session + "/tmux"};
 //   std::vector<std::string> server = TRY(narrow_tmux_server(places));   // oncelatch-narrow RULE... -- /usr/bin/tmux
-//   TRY(narrow_self(supervisor_rules({session, audit_directory, {report_directory}, {workspace}, {}, tmux})));
+//   TRY(narrow_self(supervisor_rules({session, audit_directory, {report_directory}, {workspace}, {}, {}, tmux})));
 //
 // Ownership: values. Threads: narrow_self() restricts the calling thread and what it starts, for good; call it where
 // there is one thread only. Failure: an Error with the stage and the path; after a failed narrow_self() the process is
@@ -47,6 +47,7 @@ struct SupervisorPlaces {
   std::vector<std::string> reports;    // directories whose files are replaced at the end
   std::vector<std::string> looked_at;  // directories that are read through at the end
   std::vector<std::string> put_right;  // and those in which something is put back then
+  std::vector<std::string> tidied;     // or moved aside, in its directory
   std::string tmux;                    // the program: a lost control client is replaced
 };
 [[nodiscard]] Result<std::vector<NarrowRule>> supervisor_rules(const SupervisorPlaces& places);

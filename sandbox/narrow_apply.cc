@@ -34,6 +34,7 @@ constexpr NarrowWord kWords[] = {
     {"keep", kKeep, "a directory of own files"},
     {"clear", kKeep | kMakeSock | kRemoveDir | kResolveUnix, "a directory that is removed at the end"},
     {"work", kWork, "a directory of files, directories and links"},
+    {"tidy", kReadFile | kReadDir | kMakeReg | kRemoveFile, "a directory whose files are renamed, never written"},
     {"empty", kRemoveDir, "empty directories are removed"},
 };
 

@@ -13,13 +13,11 @@
 #include <cstring>
 
 #include "base/beneath.h"
-#include "base/untrusted.h"
-#include "launcher/after_run.h"
+#include "launcher/aftermath.h"
 #include "launcher/change_effects.h"
 #include "launcher/change_set.h"
 #include "launcher/errors.h"
 #include "launcher/exec/explain.h"
-#include "launcher/exec/own_branch.h"
 #include "launcher/exec/plan.h"
 #include "launcher/exec/refused_names.h"
 #include "launcher/exec/report.h"
@@ -27,7 +25,6 @@
 #include "launcher/exec/streams.h"
 #include "launcher/exit_codes.h"
 #include "launcher/messages.h"
-#include "launcher/quarantine.h"
 #include "launcher/report_file.h"
 #include "launcher/sarif.h"
 #include "launcher/session_directory.h"
@@ -223,7 +220,6 @@ class ExecCommand {
     if (on_host) TRY(move_to_host());
     TRY(keep_apart());
     TRY(look_before());
-    if (options_.own_branch) own_reference_.emplace(TRY(OwnReference::remember(plan_->sandbox.own_branch)));
     signals_ = TRY(open_signals());
     Result<sandbox::Confined> entered = enter();
     if (!entered) return explain_refusal(entered.error());
@@ -237,8 +233,7 @@ class ExecCommand {
     refused_names_ = session.refused_names();
     report_.refused_names = &refused_names_;
     refused_names_.tell_all(plan_->sandbox.workspace);
-    TRY(look_at_own_branch());
-    look_after();
+    TRY(look_after());
     tell_changes();
     return {};
   }
@@ -255,22 +250,24 @@ class ExecCommand {
   // Of what may be written: a walk of its own, so only where somebody wants to know.
   Status look_before() {
     TRY(prepare_quarantine());
-    if (options_.fail_on.empty() && options_.report.empty() && options_.sarif.empty() && !quarantine_) return {};
+    if (options_.own_branch) aftermath_.own_reference.emplace(TRY(OwnReference::remember(plan_->sandbox.own_branch)));
+    if (!changes_) aftermath_.git_directories = {plan_->sandbox.workspace + "/.git", plan_->repository.directory};
+    if (options_.fail_on.empty() && options_.report.empty() && options_.sarif.empty() && !aftermath_.quarantine)
+      return {};
     std::vector<WatchedRoot> roots;
     if (!changes_) roots.push_back({plan_->sandbox.workspace});
     for (const sandbox::Bind& bind : plan_->sandbox.binds)
       if (bind.access == sandbox::Access::read_write && bind.target == bind.source)
         roots.push_back({bind.source, bind.git_directory});
-    after_run_.emplace(TRY(AfterRun::begin(roots)));
-    return {};
+    return aftermath_.watch(roots);
   }
 
   // Where the guard's loss was accepted.
   Status prepare_quarantine() {
     const std::vector<std::string>& lost = plan_->losses;
     if (std::find(lost.begin(), lost.end(), "creation_guard") == lost.end()) return {};
-    quarantine_.emplace(TRY(Quarantine::open(environment_)));
-    return check_outside(quarantine_->path());
+    aftermath_.quarantine.emplace(TRY(Quarantine::open(environment_)));
+    return check_outside(aftermath_.quarantine->path());
   }
 
   Status check_outside(const std::string& state) const {
@@ -279,33 +276,21 @@ class ExecCommand {
     return {};
   }
 
-  Status look_at_own_branch() {
-    if (!own_reference_) return {};
-    std::optional<HostEffect> effect = TRY(own_reference_->mend());
-    if (!effect) return {};
-    tell("own branch: " + escape_for_display(effect->path, 400) + " " + effect->reason +
-         "\n  try: git fsck --lost-found, for commits that were made meanwhile");
-    seen_.effects.push_back(std::move(*effect));
-    return {};
-  }
-
-  void look_after() {
-    if (!after_run_) return;
-    add_effects(after_run_->end());
-    if (changes_) add_effects(effects_of(*changes_));
-    if (quarantine_) quarantine_->take(*after_run_, seen_);
-    report_.after_run = &seen_;
-    for (const std::string& line : effect_lines(seen_)) tell(line);
-    if (quarantine_)
-      for (const std::string& line : quarantine_->lines()) tell(line);
-    if (!has_findings(seen_, options_.fail_on)) return;
+  Status look_after() {
+    const Status whole = aftermath_.look();
+    if (changes_ && aftermath_.watches()) add_effects(effects_of(*changes_));
+    if (aftermath_.watches()) report_.after_run = &aftermath_.seen();
+    for (const std::string& line : aftermath_.lines()) tell(line);
+    if (!has_findings(aftermath_.seen(), options_.fail_on)) return whole;
     report_.code = kExitFindings;
     report_.reason = "findings";
+    return whole;
   }
 
   void add_effects(AfterRunReport more) {
-    seen_.complete = seen_.complete && more.complete;
-    for (HostEffect& effect : more.effects) seen_.effects.push_back(std::move(effect));
+    AfterRunReport& seen = aftermath_.seen();
+    seen.complete = seen.complete && more.complete;
+    for (HostEffect& effect : more.effects) seen.effects.push_back(std::move(effect));
   }
 
   void tell_changes() {
@@ -462,10 +447,7 @@ class ExecCommand {
   Fd signals_;
   std::optional<sandbox::Entering> entering_;
   std::vector<sandbox::SelfTestResult> self_test_;
-  std::optional<OwnReference> own_reference_;
-  std::optional<AfterRun> after_run_;
-  std::optional<Quarantine> quarantine_;  // where nothing keeps names from being made
-  AfterRunReport seen_;
+  Aftermath aftermath_;
   RefusedNames refused_names_;
   ReportFile report_file_;
   ReportFile sarif_file_;

@@ -52,8 +52,8 @@ class NarrowSelf : public testing::Test {
   [[nodiscard]] int narrowed(const std::function<long()>& attempt) const {
     const pid_t child = ::fork();
     if (child == 0) {
-      Result<std::vector<NarrowRule>> rules =
-          supervisor_rules({at("run/session"), at("audit"), {at("report")}, {at("workspace")}, {}, "/usr/bin/tmux"});
+      Result<std::vector<NarrowRule>> rules = supervisor_rules(
+          {at("run/session"), at("audit"), {at("report")}, {at("workspace")}, {}, {}, "/usr/bin/tmux"});
       if (!rules || !narrow_self(*rules)) ::_exit(201);
       errno = 0;
       ::_exit(attempt() < 0 ? (errno != 0 ? errno : 200) : 0);
