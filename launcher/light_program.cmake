@@ -22,6 +22,7 @@ set(ONCELATCH_LIGHT_SOURCES
   launcher/exec/environment.cc
   launcher/exec/explain.cc
   launcher/exec/git_covers.cc
+  launcher/exec/git_settings.cc
   launcher/exec/live_probe.cc
   launcher/exec/main.cc
   launcher/exec/options.cc

@@ -3,10 +3,14 @@
 #include <dirent.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 
+#include "base/beneath.h"
 #include "base/untrusted.h"
 #include "launcher/exec/cover_path.h"
+#include "launcher/exec/git_settings.h"
+#include "sandbox/guarded_names.h"
 
 namespace oncelatch::launcher {
 
@@ -18,6 +22,9 @@ using sandbox::Cover;
 constexpr const char* kProtected[] = {"hooks", "config", "config.worktree"};
 // Git works in these, too: where the broker guards by names, they stay writable.
 constexpr const char* kGuarded[] = {"info", "modules"};
+
+constexpr int kMostIncludes = 4;  // of one in another
+constexpr std::size_t kMostSettings = std::size_t{1} << 20;
 
 std::string shown(const std::string& text) {
   return escape_for_display(text, 400);
@@ -55,6 +62,21 @@ Result<std::vector<std::string>> list_names(const std::string& directory, std::s
   return names;
 }
 
+// Without "." and "..", by its text.
+std::string clean_path(const std::string& path) {
+  std::vector<std::string> parts;
+  for (std::size_t start = 1; start <= path.size();) {
+    const std::size_t end = std::min(path.find('/', start), path.size());
+    const std::string part = path.substr(start, end - start);
+    if (part == ".." && !parts.empty()) parts.pop_back();
+    if (!part.empty() && part != "." && part != "..") parts.push_back(part);
+    start = end + 1;
+  }
+  std::string clean;
+  for (const std::string& part : parts) clean += "/" + part;
+  return clean;
+}
+
 class Maker {
  public:
   Maker(const std::string& directory, const std::vector<std::string>& shown) : directory_(directory), shown_(shown) {}
@@ -71,6 +93,8 @@ class Maker {
     for (const char* name : kProtected) protect(prefix + name);
     for (const char* name : kGuarded) add(cover_where_unguarded(directory_, prefix + name, shown_));
     TRY(protect_worktrees(prefix + "worktrees"));
+    for (const char* name : {"config", "config.worktree"})
+      TRY(protect_named(directory_ + "/" + prefix + name, kMostIncludes));
     return std::move(covers_);
   }
 
@@ -79,6 +103,40 @@ class Maker {
   void protect(const std::string& relative) { add(cover_path(directory_, relative, Cover::Kind::protect, shown_)); }
   void add(std::vector<Cover> covers) {
     for (Cover& cover : covers) covers_.push_back(std::move(cover));
+  }
+
+  // Where the settings say that hooks, attributes or more settings lie: in what is shown it's kept as they are.
+  Status protect_named(const std::string& settings, int depth) {
+    Result<Fd> directory = open_directory(settings.substr(0, settings.rfind('/')));
+    if (!directory) return {};
+    const Result<std::string> text =
+        read_file(directory->get(), settings.substr(settings.rfind('/') + 1), kMostSettings);
+    if (!text) return {};
+    for (const NamedPath& one : paths_in_settings(*text)) {
+      const bool by_settings = one.from == NamedPath::From::settings;
+      for (const std::string& root : shown_) {
+        if (!by_settings && one.path[0] != '/' && TRY(is_bare_repository(root))) continue;  // no work tree
+        const std::string base = by_settings ? settings.substr(0, settings.rfind('/')) : root;
+        TRY(protect_path(one, clean_path(one.path[0] == '/' ? one.path : base + "/" + one.path), root, depth));
+      }
+    }
+    return {};
+  }
+
+  Status protect_path(const NamedPath& one, const std::string& path, const std::string& root, int depth) {
+    if (!path.starts_with(root + "/")) return {};
+    const std::string relative = path.substr(root.size() + 1);
+    if (TRY(mode_of(path)) == 0) {
+      const sandbox::GuardedName* row = sandbox::guarded_name((relative + "/x").c_str());
+      if (row == nullptr) row = sandbox::guarded_name(relative.c_str());
+      if (row != nullptr && row->guard == sandbox::Guard::refused) return {};  // nobody makes it
+      return fail(
+          "workspace", shown(path),
+          std::string("git takes ") + one.key + " from it, and it isn't there: whoever makes it chooses what git runs",
+          std::string("make it, or git config --unset ") + one.key);
+    }
+    add(cover_path(root, relative, Cover::Kind::protect, shown_));
+    return one.more_settings && depth > 0 ? protect_named(path, depth - 1) : Status();
   }
 
   // What tells git outside where a linked worktree's repository and settings are.

@@ -109,6 +109,42 @@ echo 'ref: commondir' > .git/ORIG_HEAD)sh");
   EXPECT_EQ(output.out, "elsewhere\nshorter\n") << output.err;
 }
 
+// Hooks and settings that the user keeps in the work tree, and told git of.
+TEST_P(ExecGitLinks, WhereSettingsPointIsKept) {
+  ASSERT_EQ(host("mkdir -p tools/hooks && echo '#!/bin/sh' > tools/hooks/pre-commit && chmod +x tools/hooks/pre-commit "
+                 "&& touch tools/gitconfig tools/more "
+                 "tools/attributes && "
+                 "printf '[include]\\n\\tpath = more # x\\n' > tools/gitconfig && git config core.hooksPath "
+                 "tools/hooks && "
+                 "git config include.path ../tools/gitconfig && git config "
+                 "core.attributesFile $PWD/tools/attributes && "
+                 "git config includeIf.gitdir:/x.path ../tools/../tools/gitconfig "
+                 "&& git add tools && git commit -qm tools && "
+                 "cd ../fix && git merge -q main 2>&1"),
+            "");
+  const std::string before = host("cat tools/hooks/* tools/gitconfig tools/more tools/attributes ../fix/tools/hooks/*");
+  for (const char* place : {"repository", "fix"}) {
+    const Output output = at(place, R"sh(exec 2>/dev/null
+for f in tools/hooks/post-checkout tools/hooks/pre-commit tools/gitconfig tools/more tools/attributes; do
+  case $PWD:$f in */fix:tools/hooks/*|*/repository:*) ;; *) continue;; esac
+  echo evil > $f && echo WRITTEN $f; echo evil > x; mv x $f && echo MOVED $f; test -e $f && rm -f $f && test ! -e $f && echo REMOVED $f
+done
+mv tools/hooks old && echo MOVED; mv tools old && echo MOVED; echo fine > tools/plain && echo fine)sh");
+    EXPECT_EQ(output.out, "fine\n") << place << output.err;
+  }
+  EXPECT_EQ(host("cat tools/hooks/* tools/gitconfig tools/more tools/attributes ../fix/tools/hooks/*"), before);
+  // Not there: whoever makes it decides.
+  ASSERT_EQ(host("git config core.hooksPath tools/none"), "");
+  const Output refused = at("repository", "echo started");
+  EXPECT_EQ(refused.status.shell_code(), 122);
+  EXPECT_THAT(refused.err,
+              ::testing::AllOf(HasSubstr("core.hooksPath"), HasSubstr("isn't there"), HasSubstr("git config --unset")));
+  ASSERT_EQ(host("git config core.hooksPath .husky/_; git config core.attributesFile '~/x'; git config --unset-all "
+                 "include.path"),
+            "");
+  EXPECT_EQ(at("repository", "mkdir -p .husky/_; echo x > .husky/_/pre-commit || echo refused").out, "refused\n");
+}
+
 // E040: a name that may be written is no name for a link or a directory.
 TEST_P(ExecGitLinks, TheOwnBranchIsAFile) {
   const Output output = at("repository", R"sh(
