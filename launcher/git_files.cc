@@ -33,6 +33,8 @@ Status check_file(const std::string& directory, const std::string& name) {
     if (S_ISLNK(found.st_mode)) return refused(path, "is a symbolic link: git would write where it leads");
     if (!S_ISDIR(found.st_mode) && (end != std::string::npos || !S_ISREG(found.st_mode)))
       return refused(path, "is no file of git's");
+    if (end == std::string::npos && name.starts_with("logs/") && S_ISREG(found.st_mode) && found.st_nlink > 1)
+      return refused(path, "has another name: git would write there, too");
   }
   return {};
 }
@@ -48,8 +50,8 @@ std::string named_by_head(const std::string& directory) {
 }  // namespace
 
 Status check_git_files(const std::vector<std::string>& directories, const std::vector<std::string>& references) {
-  std::vector<std::string> names = {"HEAD",      "index",     "packed-refs", "shallow",
-                                    "ORIG_HEAD", "logs/HEAD", "objects/pack"};
+  std::vector<std::string> names = {"HEAD",      "index",     "packed-refs",  "shallow",
+                                    "ORIG_HEAD", "logs/HEAD", "objects/pack", "reftable/tables.list"};
   std::vector<std::string> moved = references;
   for (const std::string& directory : directories)
     if (const std::string branch = named_by_head(directory); !branch.empty()) moved.push_back(branch);

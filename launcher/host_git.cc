@@ -1,9 +1,12 @@
 #include "launcher/host_git.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <string_view>
 
+#include "base/digits.h"
 #include "base/untrusted.h"
 #include "launcher/environment.h"
 #include "sandbox/narrow.h"
@@ -21,25 +24,31 @@ using Settings = std::vector<std::pair<std::string, std::string>>;
 // Over those of every file (git-config(1), GIT_CONFIG_COUNT). Reasons: what git would run or follow.
 const Settings& fixed_settings() {
   static const Settings settings{
-      {"core.hooksPath", "/dev/null"},         // hooks, also those of checkout and of references
-      {"core.fsmonitor", "false"},             // a program that tells what changed
-      {"core.untrackedCache", "false"},        // what the work tree's index says of directories
-      {"core.sshCommand", "false"},            // transports; GIT_ALLOW_PROTOCOL closes them, too
-      {"core.alternateRefsCommand", "false"},  // references of alternates
-      {"core.attributesFile", "/dev/null"},    // drivers for every repository
-      {"core.pager", "cat"},                   //
-      {"core.editor", "false"},                //
-      {"commit.gpgSign", "false"},             // gpg.program
-      {"log.showSignature", "false"},          // the same
-      {"gc.auto", "0"},                        // maintenance, with a hook of its own
-      {"core.commitGraph", "false"},           // what it says of history isn't checked
-      {"maintenance.auto", "false"},           //
-      {"submodule.recurse", "false"},          // submodules have settings of their own
-      {"diff.ignoreSubmodules", "all"},        //
-      {"status.submoduleSummary", "false"},    //
-      {"worktree.useRelativePaths", "false"},  // we compare the paths that git writes
-      {"core.quotePath", "false"},             // we escape what we show
-      {"advice.addEmbeddedRepo", "false"},     //
+      {"core.hooksPath", "/dev/null"},          // hooks, also those of checkout and of references
+      {"core.fsmonitor", "false"},              // a program that tells what changed
+      {"core.untrackedCache", "false"},         // what the work tree's index says of directories
+      {"core.sshCommand", "false"},             // transports; GIT_ALLOW_PROTOCOL closes them, too
+      {"core.alternateRefsCommand", "false"},   // references of alternates
+      {"core.attributesFile", "/dev/null"},     // drivers for every repository
+      {"core.pager", "cat"},                    //
+      {"core.editor", "false"},                 //
+      {"commit.gpgSign", "false"},              // gpg.program
+      {"log.showSignature", "false"},           // the same
+      {"gc.auto", "0"},                         // maintenance, with a hook of its own
+      {"maintenance.auto", "false"},            //
+      {"submodule.recurse", "false"},           // submodules have settings of their own
+      {"diff.ignoreSubmodules", "all"},         //
+      {"status.submoduleSummary", "false"},     //
+      {"worktree.useRelativePaths", "false"},   // we compare the paths that git writes
+      {"core.quotePath", "false"},              // we escape what we show
+      {"advice.addEmbeddedRepo", "false"},      //
+      {"advice.graftFileDeprecated", "false"},  //
+      {"core.commitGraph", "false"},            // what says of history and of packs what the objects don't
+      {"core.multiPackIndex", "false"},         //
+      {"core.ignoreStat", "false"},             // files that are taken for unchanged unseen
+      {"core.splitIndex", "false"},             // an index in several files
+      {"index.sparse", "false"},                //
+      {"pack.packSizeLimit", "0"},              // one pack is one file
   };
   return settings;
 }
@@ -64,6 +73,13 @@ Result<Settings> driver_settings(std::string_view keys) {
   if (settings.size() > kMostDrivers)
     return fail("git", "filters and drivers", "the repository's settings name too many", "look into its .git/config");
   return settings;
+}
+
+// As git reads a list of paths: one in double quotes may hold every byte.
+std::string quoted_path(const std::string& path) {
+  std::string text;
+  for (const char one : path) text += "\\" + octal(static_cast<unsigned char>(one), 3);
+  return text.empty() ? text : "\"" + text + "\"";
 }
 
 std::vector<std::string> caller_part(const std::vector<std::string>& environment) {
@@ -97,8 +113,9 @@ Result<HostGit> HostGit::open(const std::vector<std::string>& environment, const
 }
 
 Result<Output> HostGit::start(const GitPlace& place, const std::vector<std::string>& arguments,
-                              const Settings& settings) const {
+                              const Settings& settings, int input) const {
   Spawn spawn;
+  if (input >= 0) spawn.keep.emplace(STDIN_FILENO, input);
   spawn.path = command_.front();
   spawn.argv = command_;
   spawn.argv.emplace_back("--no-pager");
@@ -111,6 +128,9 @@ Result<Output> HostGit::start(const GitPlace& place, const std::vector<std::stri
   set("GIT_COMMON_DIR", place.common);
   set("GIT_WORK_TREE", place.work_tree);
   set("GIT_INDEX_FILE", place.index);
+  set("GIT_OBJECT_DIRECTORY", place.objects);
+  set("GIT_ALTERNATE_OBJECT_DIRECTORIES", quoted_path(place.more));
+  set("GIT_SHALLOW_FILE", place.shallow);
   spawn.environment.push_back("GIT_CONFIG_COUNT=" + std::to_string(settings.size()));
   for (std::size_t i = 0; i < settings.size(); ++i) {
     spawn.environment.push_back("GIT_CONFIG_KEY_" + std::to_string(i) + "=" + settings[i].first);
@@ -120,19 +140,19 @@ Result<Output> HostGit::start(const GitPlace& place, const std::vector<std::stri
   return run_bounded(std::move(spawn), kMostOutput, kLongest);
 }
 
-Result<Output> HostGit::run(const GitPlace& place, const std::vector<std::string>& arguments) const {
+Result<Output> HostGit::run(const GitPlace& place, const std::vector<std::string>& arguments, int input) const {
   Settings settings = fixed_settings();
   const Output drivers =
-      TRY(start(place, {"config", "-z", "--name-only", "--get-regexp", "^(filter|merge)\\..*"}, settings));
+      TRY(start(place, {"config", "-z", "--name-only", "--get-regexp", "^(filter|merge)\\..*"}, settings, -1));
   constexpr int kNone = 1;
   if (drivers.status.shell_code() > kNone)
     return fail("git", "settings", escape_for_display(drivers.err, 400), "git config --list shows where");
   for (std::pair<std::string, std::string>& one : TRY(driver_settings(drivers.out))) settings.push_back(std::move(one));
-  return start(place, arguments, settings);
+  return start(place, arguments, settings, input);
 }
 
-Result<std::string> HostGit::ask(const GitPlace& place, const std::vector<std::string>& arguments) const {
-  Output output = TRY(run(place, arguments));
+Result<std::string> HostGit::ask(const GitPlace& place, const std::vector<std::string>& arguments, int input) const {
+  Output output = TRY(run(place, arguments, input));
   if (output.status.shell_code() != 0) {
     std::string words = output.err.substr(0, output.err.find('\n'));
     if (words.empty()) words = "ended with " + std::to_string(output.status.shell_code());

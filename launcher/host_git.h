@@ -1,7 +1,9 @@
 // git on the host, in a repository that isn't trusted: nothing of it is run. Hooks, file system monitors, filters,
 // merge drivers, external diffs, text converters, pagers, editors, signing programs and transports are switched off by
 // settings that stand over the repository's, every driver that it names by its name; and git is confined so that it
-// starts nothing but itself (sandbox/narrow.h), whatever a setting says that isn't in this list.
+// starts nothing but itself (sandbox/narrow.h), whatever a setting says that isn't in this list. Grafts, replacements
+// and caches of its history (commit-graph, multi-pack-index) aren't read. Objects are believed as git believes them:
+// see launcher/own_objects.h for what an agent could write.
 //
 //   HostGit git = TRY(HostGit::open(environment, {common_directory, work_tree}));
 //   std::string head = TRY(git.ask({.git_dir = git_dir, .work_tree = tree}, {"rev-parse", "HEAD"}));
@@ -26,6 +28,9 @@ struct GitPlace {
   std::string work_tree;  // empty: none
   std::string index;      // empty: the git directory's own
   std::string directory;  // to start in; empty: the work tree
+  std::string objects;    // where objects are written and read; empty: the repository's
+  std::string more;       // objects that are read as well
+  std::string shallow;    // the file of commits whose parents aren't looked for; empty: the repository's
 };
 
 class HostGit {
@@ -34,13 +39,15 @@ class HostGit {
   [[nodiscard]] static Result<HostGit> open(const std::vector<std::string>& environment,
                                             const std::vector<std::string>& writable);
   // Whatever its exit code.
-  [[nodiscard]] Result<Output> run(const GitPlace& place, const std::vector<std::string>& arguments) const;
+  [[nodiscard]] Result<Output> run(const GitPlace& place, const std::vector<std::string>& arguments,
+                                   int input = -1) const;  // borrowed; -1: none
   // What it prints, without the last line's end; every exit code but 0 is an error.
-  [[nodiscard]] Result<std::string> ask(const GitPlace& place, const std::vector<std::string>& arguments) const;
+  [[nodiscard]] Result<std::string> ask(const GitPlace& place, const std::vector<std::string>& arguments,
+                                        int input = -1) const;
 
  private:
   [[nodiscard]] Result<Output> start(const GitPlace& place, const std::vector<std::string>& arguments,
-                                     const std::vector<std::pair<std::string, std::string>>& settings) const;
+                                     const std::vector<std::pair<std::string, std::string>>& settings, int input) const;
   std::vector<std::string> command_;      // oncelatch-narrow RULE... -- git
   std::vector<std::string> environment_;  // of the caller, what git needs of it
 };

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
-#include <charconv>
 #include <climits>
 
 #include "base/beneath.h"
@@ -35,9 +34,11 @@ std::vector<std::string> entries_of(const std::string& directory) {
   std::vector<std::string> names;
   DIR* stream = ::opendir(directory.c_str());
   if (stream == nullptr) return names;
-  while (const dirent* entry = ::readdir(stream)) {
+  while (names.size() < kMostEntries) {
+    const dirent* entry = ::readdir(stream);
+    if (entry == nullptr) break;
     const std::string name = entry->d_name;
-    if (name != "." && name != ".." && names.size() < kMostEntries) names.push_back(name);
+    if (name != "." && name != "..") names.push_back(name);
   }
   ::closedir(stream);
   std::sort(names.begin(), names.end());
@@ -67,16 +68,6 @@ Status make_all(const std::string& path) {
   return check_private_directory(directory.get(), shown(path));
 }
 
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  for (std::size_t start = 0; start < text.size();) {
-    const std::size_t end = std::min(text.find('\n', start), text.size());
-    lines.push_back(text.substr(start, end - start));
-    start = end + 1;
-  }
-  return lines;
-}
-
 }  // namespace
 
 Status check_worktree_name(const std::string& name) {
@@ -87,7 +78,7 @@ Status check_worktree_name(const std::string& name) {
   constexpr std::size_t kLongest = 64;
   const bool fine = !name.empty() && name.size() <= kLongest && std::all_of(name.begin(), name.end(), letter) &&
                     name[0] != '.' && name[0] != '-' && !name.ends_with(".") && name.find("..") == std::string::npos &&
-                    !name.ends_with(".lock") && !name.ends_with(".index");
+                    !name.ends_with(".lock") && !name.ends_with(".own");
   if (fine) return {};
   return fail(kStage, shown(name), "no name for a branch and a directory",
               "use letters, digits, - and _, at most 64 of them");
@@ -95,9 +86,10 @@ Status check_worktree_name(const std::string& name) {
 
 Result<Worktrees> Worktrees::open(const std::string& directory, const std::vector<std::string>& environment) {
   const HostGit look = TRY(HostGit::open(environment, {}));
-  Result<std::string> told =
-      look.ask({.git_dir = {}, .common = {}, .work_tree = {}, .index = {}, .directory = directory},
-               {"rev-parse", "--path-format=absolute", "--absolute-git-dir", "--git-common-dir", "--show-toplevel"});
+  GitPlace around;
+  around.directory = directory;
+  Result<std::string> told = look.ask(
+      around, {"rev-parse", "--path-format=absolute", "--absolute-git-dir", "--git-common-dir", "--show-toplevel"});
   if (!told)
     return fail(kStage, shown(directory), told.error().what,
                 "start in a checkout of a git repository, or name it with --workspace DIR");
@@ -106,15 +98,20 @@ Result<Worktrees> Worktrees::open(const std::string& directory, const std::vecto
   const std::string record = TRY(audit_path(environment));
   const std::string root = record.substr(0, record.rfind('/')) + "/worktrees/" + repository_id(lines[1]);
   TRY(make_all(root));
-  Worktrees all(TRY(HostGit::open(environment, {lines[1], lines[2], root})));
-  all.main_ = {.git_dir = lines[0], .common = lines[1], .work_tree = lines[2], .index = {}, .directory = {}};
-  all.root_ = root;
-  return all;
+  GitPlace main;
+  main.git_dir = lines[0];
+  main.common = lines[1];
+  main.work_tree = lines[2];
+  return Worktrees({.main = main,
+                    .root = root,
+                    .own = TRY(HostGit::open(environment, {root})),
+                    .shared = TRY(HostGit::open(environment, {main.common, root})),
+                    .checkout = TRY(HostGit::open(environment, {main.work_tree, root}))});
 }
 
 // By what the repository says of it; the worktree's own .git file is the agent's.
 std::string Worktrees::git_dir_of(const std::string& path) const {
-  const std::string known = main_.common + "/worktrees";
+  const std::string known = repository_.main.common + "/worktrees";
   const Result<Fd> directory = open_directory(known);
   if (!directory) return {};
   for (const std::string& name : entries_of(known)) {
@@ -126,19 +123,21 @@ std::string Worktrees::git_dir_of(const std::string& path) const {
 }
 
 Worktree Worktrees::at(const std::string& name) const {
-  Worktree tree{.name = name, .path = root_ + "/" + name, .git_dir = {}};
+  Worktree tree;
+  tree.name = name;
+  tree.path = repository_.root + "/" + name;
   tree.git_dir = git_dir_of(tree.path);
   return tree;
 }
 
 bool Worktrees::exists(const std::string& name) const {
   struct stat found {};
-  return ::lstat((root_ + "/" + name).c_str(), &found) == 0 && S_ISDIR(found.st_mode);
+  return ::lstat((repository_.root + "/" + name).c_str(), &found) == 0 && S_ISDIR(found.st_mode);
 }
 
 std::vector<Worktree> Worktrees::all() const {
   std::vector<Worktree> list;
-  for (const std::string& name : entries_of(root_))
+  for (const std::string& name : entries_of(repository_.root))
     if (check_worktree_name(name) && exists(name)) list.push_back(at(name));
   return list;
 }
@@ -151,7 +150,7 @@ Result<Worktree> Worktrees::find(const std::string& name) const {
   }
   std::vector<Worktree> list = all();
   if (list.size() == 1) return list[0];
-  return fail(kStage, shown(main_.work_tree),
+  return fail(kStage, shown(repository_.main.work_tree),
               list.empty() ? "has no worktree of oncelatch" : "has several worktrees: name one",
               list.empty() ? "oncelatch run kiro --worktree" : "oncelatch worktree list");
 }
@@ -159,15 +158,20 @@ Result<Worktree> Worktrees::find(const std::string& name) const {
 Result<Worktree> Worktrees::create(const std::string& wanted) const {
   const std::string name = wanted.empty() ? TRY(new_session_id()) : wanted;
   TRY(check_worktree_name(name));
-  Worktree tree{.name = name, .path = root_ + "/" + name, .git_dir = {}};
-  TRY(check_git_files({main_.git_dir, main_.common}, {tree.reference()}));
-  Result<std::string> head = git_.ask(main_, {"rev-parse", "-q", "--verify", "HEAD^{commit}"});
-  if (!head) return fail(kStage, shown(main_.work_tree), "has no commit yet to start from", "commit something first");
-  TRY(git_.ask(main_, {"worktree", "add", "--no-checkout", "--no-track", "-b", tree.branch(), tree.path, *head}));
+  Worktree tree;
+  tree.name = name;
+  tree.path = repository_.root + "/" + name;
+  Result<std::string> head = repository_.shared.ask(repository_.main, {"rev-parse", "-q", "--verify", "HEAD^{commit}"});
+  if (!head)
+    return fail(kStage, shown(repository_.main.work_tree), "has no commit yet to start from", "commit something first");
+  TRY(check_git_files({repository_.main.git_dir, repository_.main.common}, {tree.reference()}));
+  TRY(repository_.shared.ask(
+      repository_.main, {"worktree", "add", "--no-checkout", "--no-track", "-b", tree.branch(), tree.path, *head}));
   tree.git_dir = git_dir_of(tree.path);
   Result<std::string> filled =
-      tree.git_dir.empty() ? Result<std::string>(fail(kStage, shown(tree.path), "git doesn't know it after making it"))
-                           : git_.ask(place_of(tree), {"read-tree", "--reset", "-u", "--no-recurse-submodules", *head});
+      tree.git_dir.empty()
+          ? Result<std::string>(fail(kStage, shown(tree.path), "git doesn't know it after making it"))
+          : repository_.shared.ask(place_of(tree), {"read-tree", "--reset", "-u", "--no-recurse-submodules", *head});
   if (filled) return tree;
   (void)remove(tree);
   return Failure(filled.error());
@@ -183,64 +187,38 @@ Result<Fd> Worktrees::lock(const Worktree& tree) const {
 }
 
 GitPlace Worktrees::place_of(const Worktree& tree) const {
-  return {.git_dir = tree.git_dir, .common = main_.common, .work_tree = tree.path, .index = {}, .directory = {}};
-}
-
-GitPlace Worktrees::snapshot_place(const Worktree& tree) const {
-  GitPlace place = place_of(tree);
-  place.index = tree.path + ".index";
+  GitPlace place = repository_.main;
+  place.git_dir = tree.git_dir;
+  place.work_tree = tree.path;
   return place;
 }
 
 Result<WorktreeState> Worktrees::state(const Worktree& tree) const {
-  struct stat head {};
-  if (tree.git_dir.empty() || ::lstat((tree.git_dir + "/HEAD").c_str(), &head) != 0 || !S_ISREG(head.st_mode))
-    return fail(kStage, shown(tree.name), "the repository doesn't know it any more",
-                "oncelatch worktree drop --force " + tree.name);
-  TRY(check_git_files({main_.git_dir, main_.common, tree.git_dir}, {tree.reference()}));
-  WorktreeState state;
-  const GitPlace place = snapshot_place(tree);
-  state.tip = TRY(git_.ask(place, {"rev-parse", "-q", "--verify", tree.reference() + "^{commit}"}));
-  TRY(git_.ask(place, {"read-tree", "-i", "-m", state.tip}));
-  TRY(git_.ask(place, {"add", "--all"}));
-  state.tree = TRY(git_.ask(place, {"write-tree"}));
-  state.uncommitted = state.tree != TRY(git_.ask(place, {"rev-parse", state.tip + "^{tree}"}));
-  Result<std::string> base = git_.ask(main_, {"merge-base", "HEAD", state.tip});
-  if (!base)
-    return fail(kStage, shown(tree.name), "has nothing in common with what is checked out here",
-                "git log " + tree.branch());
-  state.base = lines_of(*base)[0];
-  const std::string count = TRY(git_.ask(main_, {"rev-list", "--count", state.base + ".." + state.tip}));
-  std::from_chars(count.data(), count.data() + count.size(), state.commits);
-  return state;
-}
-
-Result<std::string> Worktrees::diff(const WorktreeState& state) const {
-  return git_.ask(main_, {"diff-tree", "-r", "-p", "-M", "--binary", "--no-color", "--no-ext-diff", "--no-textconv",
-                          state.base, state.tree});
+  return TRY(WorktreeWork::look(repository_, tree)).state();
 }
 
 Status Worktrees::check_nothing_is_lost(const Worktree& tree) const {
   const WorktreeState now = TRY(state(tree));
   const std::string keep = "oncelatch worktree apply " + tree.name + ", or drop it with --force";
   if (now.uncommitted) return fail(kStage, shown(tree.name), "has changes that aren't committed", keep);
-  const std::string alone = TRY(git_.ask(main_, {"rev-list", "--count", now.tip, "--not", "HEAD",
-                                                 "--exclude=" + tree.branch(), "--branches", "--remotes", "--tags"}));
+  const std::string alone = TRY(
+      repository_.shared.ask(repository_.main, {"rev-list", "--count", now.tip, "--not", "HEAD",
+                                                "--exclude=" + tree.branch(), "--branches", "--remotes", "--tags"}));
   if (alone == "0") return {};
   return fail(kStage, shown(tree.name), "has " + alone + (alone == "1" ? " commit" : " commits") + " of its own", keep);
 }
 
 Status Worktrees::remove(const Worktree& tree) const {
-  TRY(check_git_files({main_.common}, {tree.reference()}));
-  const Fd root = TRY(open_directory(root_));
+  TRY(check_git_files({repository_.main.common}, {tree.reference()}));
+  const Fd root = TRY(open_directory(repository_.root));
   TRY(remove_tree(root.get(), tree.name));
-  TRY(remove_tree(root.get(), tree.name + ".index"));
+  TRY(remove_tree(root.get(), tree.name + ".own"));
   if (!tree.git_dir.empty()) {
-    const Fd known = TRY(open_directory(main_.common + "/worktrees"));
+    const Fd known = TRY(open_directory(repository_.main.common + "/worktrees"));
     TRY(remove_tree(known.get(), tree.git_dir.substr(tree.git_dir.rfind('/') + 1)));
   }
-  if (git_.ask(main_, {"rev-parse", "-q", "--verify", tree.reference()}))
-    TRY(git_.ask(main_, {"update-ref", "--no-deref", "-d", tree.reference()}));
+  if (repository_.shared.ask(repository_.main, {"rev-parse", "-q", "--verify", tree.reference()}))
+    TRY(repository_.shared.ask(repository_.main, {"update-ref", "--no-deref", "-d", tree.reference()}));
   return remove_tree(root.get(), tree.name + ".lock");
 }
 

@@ -38,7 +38,7 @@ Json entry_body(const Entry& one) {
 
 std::string entry_line(const Entry& one) {
   std::string line = one.tree.name + "  " + one.tree.branch();
-  if (!one.state) return line + "  " + one.state.error().what + "\n";
+  if (!one.state) return line + "  " + one.state.error().what + "; try: " + one.state.error().try_next + "\n";
   line += "  " + std::to_string(one.state->commits) + (one.state->commits == 1 ? " commit" : " commits");
   if (one.state->uncommitted) line += ", changes not committed";
   if (one.in_use) line += ", a session works in it";
@@ -94,9 +94,10 @@ Status list(const Worktrees& all, bool json) {
 
 Status diff(const Worktrees& all, const WorktreeOptions& options) {
   const Worktree tree = TRY(all.find(options.name));
-  const WorktreeState state = TRY(all.state(tree));
-  const AfterRunReport seen = TRY(all.effects(state.base, state.tree));
-  const std::string text = TRY(all.diff(state));
+  const WorktreeWork work = TRY(all.work(tree));
+  const WorktreeState& state = work.state();
+  const AfterRunReport seen = TRY(work.effects(state.base, state.tree));
+  const std::string text = TRY(work.diff());
   if (!options.json) {
     tell_effects(seen);
     return print_diff(text);
@@ -110,12 +111,13 @@ Status diff(const Worktrees& all, const WorktreeOptions& options) {
 Status apply(const Worktrees& all, const WorktreeOptions& options) {
   const Worktree tree = TRY(all.find(options.name));
   const Fd lock = TRY(all.lock(tree));
-  WorktreeState state = TRY(all.state(tree));
-  if (options.commit) TRY(all.commit(tree, state));
-  const WorktreeMerge merge = TRY(all.prepare(tree, state));
-  const AfterRunReport seen = TRY(all.effects(merge.from, merge.to));
+  WorktreeWork work = TRY(all.work(tree));
+  const WorktreeState& state = work.state();
+  if (options.commit) TRY(work.commit());
+  const WorktreeMerge merge = TRY(work.prepare());
+  const AfterRunReport seen = TRY(work.effects(merge.from, merge.to));
   if (!options.json) tell_effects(seen);
-  TRY(all.apply(tree, merge));
+  TRY(work.apply(merge));
   if (options.json)
     return print_json(
         {{"name", tree.name}, {"commits", state.commits}, {"head", merge.to}, {"host_effects", effects_body(seen)}});

@@ -1,13 +1,11 @@
 // Worktrees for agents: made, looked at, applied and dropped on the host, without running anything of the repository.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
 
-#include "tests/launcher/scratch.h"
+#include "tests/launcher/worktree_session.h"
 
 namespace oncelatch::test {
 namespace {
@@ -17,41 +15,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-class WorktreeOf : public ::testing::TestWithParam<uid_t> {
- protected:
-  void SetUp() override {
-    EXPECT_EQ(host("git init -q -b main . && git config user.name t && git config user.email t@e && "
-                   "mkdir .vscode src && echo '{}' > .vscode/settings.json && echo a > a && echo s > src/s && "
-                   "git add -A && git commit -qm first"),
-              "");
-  }
-  [[nodiscard]] std::string host(const std::string& script) const { return scratch.on_host(script); }
-  // A session whose agent is this script.
-  [[nodiscard]] Output session(const std::string& name, const std::string& script,
-                               std::vector<std::string> more = {}) const {
-    scratch.write("agent.sh", "#!/bin/sh\n" + script + "\n", 0755);
-    std::vector<std::string> arguments = {"run", "kiro", "--worktree=" + name, "--cli-path", scratch.path("agent.sh")};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return scratch.oncelatch(arguments);
-  }
-  [[nodiscard]] Output worktree(std::vector<std::string> arguments) const {
-    arguments.insert(arguments.begin(), "worktree");
-    return scratch.oncelatch(arguments);
-  }
-  [[nodiscard]] Json list() const {
-    const Output output = worktree({"list", "--json"});
-    EXPECT_EQ(output.status.shell_code(), 0) << output.err;
-    return Json::parse(output.out);
-  }
-  [[nodiscard]] std::string place() const { return list().at(0).at("path").get<std::string>(); }
-  [[nodiscard]] std::string head() const { return host("git rev-parse HEAD"); }
-  void expect_refused(const std::vector<std::string>& arguments, const std::string& why) const {
-    const Output output = worktree(arguments);
-    EXPECT_EQ(output.status.shell_code(), 122) << output.err;
-    EXPECT_THAT(output.err, AllOf(HasSubstr(why), HasSubstr("try:")));
-  }
-  Scratch scratch{GetParam()};
-};
+class WorktreeOf : public WorktreeSession {};
 
 TEST_P(WorktreeOf, TheWorkComesBackAndNothingElseWasTouched) {
   Output ran = session("fix", "echo b > b; echo more >> a; pwd > where; printf 'all:\\n\\tevil\\n' > Makefile; exit 4");
@@ -173,6 +137,21 @@ TEST_P(WorktreeOf, AMergeWithoutConflictsAndOneWith) {
   EXPECT_EQ(worktree({"drop", "--force", "clash"}).status.shell_code(), 0);
 }
 
+// Two bases, which git merges first.
+TEST_P(WorktreeOf, BranchesThatWereMergedIntoEachOther) {
+  EXPECT_EQ(session("fix", "echo fix > b; sed -i '1i top' a; git add -A; git commit -qm f1").status.shell_code(), 0);
+  EXPECT_EQ(host("echo own > own; echo end >> a; git add -A; git commit -qm m1; m=$(git rev-parse HEAD); "
+                 "git merge -q --no-edit oncelatch/fix >/dev/null; git -C " +
+                 place() + " merge -q --no-edit $m >/dev/null; echo m >> own; git commit -qam m2"),
+            "");
+  EXPECT_EQ(session("fix", "echo f >> b; git commit -qam f2").status.shell_code(), 0);
+  ASSERT_EQ(host("git merge-base --all main oncelatch/fix | wc -l"), "2\n");
+  const Output applied = worktree({"apply", "fix"});
+  EXPECT_EQ(applied.status.shell_code(), 0) << applied.err;
+  EXPECT_EQ(host("cat a b own; git status --porcelain; git fsck 2>&1 | grep -v dangling"),
+            "top\na\nend\nfix\nf\nown\nm\n");
+}
+
 TEST_P(WorktreeOf, ChangesOfTheUserAreKept) {
   EXPECT_EQ(session("fix", "echo theirs > a").status.shell_code(), 0);
   const std::string before = head();
@@ -208,7 +187,7 @@ TEST_P(WorktreeOf, ARefusedLaunchLeavesNone) {
   EXPECT_EQ(refused.status.shell_code(), 122);
   EXPECT_EQ(list().size(), 0U);
   EXPECT_EQ(host("git branch --format='%(refname:short)'"), "main\n");
-  for (const char* name : {"../x", "-x", ".x", "a..b", "x.lock", "x.index", "a/b", "a b", "x."})
+  for (const char* name : {"../x", "-x", ".x", "a..b", "x.lock", "x.own", "a/b", "a b", "x."})
     EXPECT_EQ(session(name, "true").status.shell_code(), 122) << name;
   EXPECT_EQ(host("rm -rf .git; mkdir -p .git"), "");
   Output none = session("fix", "true");
