@@ -19,11 +19,9 @@ constexpr std::size_t kMostOutput = std::size_t{64} << 20;
 constexpr std::chrono::minutes kLongest{10};
 constexpr std::size_t kMostDrivers = 1000;
 
-using Settings = std::vector<std::pair<std::string, std::string>>;
-
 // Over those of every file (git-config(1), GIT_CONFIG_COUNT). Reasons: what git would run or follow.
-const Settings& fixed_settings() {
-  static const Settings settings{
+const GitSettings& fixed_settings() {
+  static const GitSettings settings{
       {"core.hooksPath", "/dev/null"},          // hooks, also those of checkout and of references
       {"core.fsmonitor", "false"},              // a program that tells what changed
       {"core.untrackedCache", "false"},         // what the work tree's index says of directories
@@ -62,8 +60,8 @@ const char* replacement(std::string_view key) {
   return nullptr;
 }
 
-Result<Settings> driver_settings(std::string_view keys) {
-  Settings settings;
+Result<GitSettings> driver_settings(std::string_view keys) {
+  GitSettings settings;
   for (std::size_t start = 0; start < keys.size();) {
     const std::size_t end = std::min(keys.find('\0', start), keys.size());
     const std::string_view key = keys.substr(start, end - start);
@@ -113,7 +111,7 @@ Result<HostGit> HostGit::open(const std::vector<std::string>& environment, const
 }
 
 Result<Output> HostGit::start(const GitPlace& place, const std::vector<std::string>& arguments,
-                              const Settings& settings, int input) const {
+                              const GitSettings& settings, int input) const {
   Spawn spawn;
   if (input >= 0) spawn.keep.emplace(STDIN_FILENO, input);
   spawn.path = command_.front();
@@ -140,15 +138,22 @@ Result<Output> HostGit::start(const GitPlace& place, const std::vector<std::stri
   return run_bounded(std::move(spawn), kMostOutput, kLongest);
 }
 
-Result<Output> HostGit::run(const GitPlace& place, const std::vector<std::string>& arguments, int input) const {
-  Settings settings = fixed_settings();
+// Asked once for each git directory.
+Result<GitSettings> HostGit::settings_for(const GitPlace& place) const {
+  if (const auto known = settings_.find(place.git_dir); known != settings_.end()) return known->second;
+  GitSettings settings = fixed_settings();
   const Output drivers =
       TRY(start(place, {"config", "-z", "--name-only", "--get-regexp", "^(filter|merge)\\..*"}, settings, -1));
   constexpr int kNone = 1;
   if (drivers.status.shell_code() > kNone)
     return fail("git", "settings", escape_for_display(drivers.err, 400), "git config --list shows where");
   for (std::pair<std::string, std::string>& one : TRY(driver_settings(drivers.out))) settings.push_back(std::move(one));
-  return start(place, arguments, settings, input);
+  if (!place.git_dir.empty()) settings_[place.git_dir] = settings;
+  return settings;
+}
+
+Result<Output> HostGit::run(const GitPlace& place, const std::vector<std::string>& arguments, int input) const {
+  return start(place, arguments, TRY(settings_for(place)), input);
 }
 
 Result<std::string> HostGit::ask(const GitPlace& place, const std::vector<std::string>& arguments, int input) const {

@@ -13,7 +13,9 @@
 // with git's own words, escaped; output is bounded (64 MiB), time too (10 minutes). After fork: not used.
 #pragma once
 
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/process.h"
@@ -33,6 +35,8 @@ struct GitPlace {
   std::string shallow;    // the file of commits whose parents aren't looked for; empty: the repository's
 };
 
+using GitSettings = std::vector<std::pair<std::string, std::string>>;
+
 class HostGit {
  public:
   // `writable`: directories that exist; elsewhere git writes nothing.
@@ -47,9 +51,13 @@ class HostGit {
 
  private:
   [[nodiscard]] Result<Output> start(const GitPlace& place, const std::vector<std::string>& arguments,
-                                     const std::vector<std::pair<std::string, std::string>>& settings, int input) const;
+                                     const GitSettings& settings, int input) const;
+  [[nodiscard]] Result<GitSettings> settings_for(const GitPlace& place) const;
+
   std::vector<std::string> command_;      // oncelatch-narrow RULE... -- git
   std::vector<std::string> environment_;  // of the caller, what git needs of it
+  mutable std::map<std::string, GitSettings>
+      settings_;  // by git directory: the repository's drivers are asked for once
 };
 
 }  // namespace oncelatch::launcher

@@ -18,6 +18,7 @@ namespace {
 
 constexpr const char* kStage = "worktree";
 constexpr std::size_t kMostText = std::size_t{64} << 10;
+constexpr std::size_t kMostAsked = 1000;                     // objects; a link beyond that counts as one that leads out
 constexpr std::size_t kMostShallow = std::size_t{16} << 20;  // bytes of the file
 
 void add_objects(const std::vector<TreeChange>& changes, std::vector<std::string>& objects) {
@@ -190,13 +191,19 @@ Result<std::string> WorktreeWork::diff() const {
 
 Result<AfterRunReport> WorktreeWork::effects(const std::string& from, const std::string& to) const {
   AfterRunReport seen;
-  auto text_of = [&](const std::string& blob) {
-    Result<std::string> text = ask({"cat-file", "blob", blob});  // none for what wasn't there
+  std::size_t asked = 0;
+  auto text_of = [&](mode_t mode, const std::string& blob) {
+    if (mode == 0) return std::string();
+    if (++asked > kMostAsked) {
+      seen.complete = false;
+      return std::string("/");
+    }
+    const Result<std::string> text = ask({"cat-file", "blob", blob});
     return text ? text->substr(0, kMostText) : std::string();
   };
   for (const TreeChange& change : TRY(changes(own_.verified(), from, to))) {
     if (change.status == 'D') continue;
-    const std::string target = S_ISLNK(change.mode) ? text_of(change.after) : std::string();
+    const std::string target = S_ISLNK(change.mode) ? text_of(change.mode, change.after) : std::string();
     HostVerdict verdict = judge_effect(change.path, change.mode, target);
     if (change.mode == kGitLink) verdict = {"reported", "git", "names a commit of a submodule"};
     if (verdict.guard == nullptr) continue;
@@ -206,7 +213,8 @@ Result<AfterRunReport> WorktreeWork::effects(const std::string& from, const std:
                       .reason = verdict.reason,
                       .change = change.status == 'A' ? "new" : "changed",
                       .line = {}};
-    if (S_ISREG(change.mode)) find_line(change.path, text_of(change.before), text_of(change.after), effect);
+    if (S_ISREG(change.mode) && asked + 2 <= kMostAsked)
+      find_line(change.path, text_of(change.was, change.before), text_of(change.mode, change.after), effect);
     if (S_ISLNK(change.mode)) effect.line = escape_for_display(target, 160);
     seen.effects.push_back(std::move(effect));
   }

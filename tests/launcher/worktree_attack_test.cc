@@ -192,6 +192,14 @@ TEST_P(WorktreeAttack, ASubmodulesFilesStay) {
   EXPECT_EQ(host("cat module/mine other/mine"), "mine\nmine\n");
 }
 
+// More than are looked at: each is told as one that leads out, and that not all was looked at.
+TEST_P(WorktreeAttack, ManyLinksHideNone) {
+  EXPECT_EQ(session("fix", "for i in $(seq 1000); do ln -s a in$i; done; ln -s / zz-out").status.shell_code(), 0);
+  const Output diff = worktree({"diff", "fix"});
+  EXPECT_EQ(diff.status.shell_code(), 0) << diff.err;
+  EXPECT_THAT(diff.err, AllOf(HasSubstr("link: " + scratch.path("repository/zz-out")), HasSubstr("not all")));
+}
+
 INSTANTIATE_TEST_SUITE_P(Users, WorktreeAttack, ::testing::ValuesIn(users()), [](const auto& one) {
   return one.param == 0 ? std::string("Root") : std::string("OrdinaryUser");
 });
