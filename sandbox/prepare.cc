@@ -1,9 +1,11 @@
 #include "sandbox/prepare.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <optional>
 
 #include "sandbox/host_view.h"
+#include "sandbox/mounted_below.h"
 #include "sandbox/plan_checks.h"
 #include "sandbox/plan_writer.h"
 #include "sandbox/trees.h"
@@ -40,6 +42,20 @@ Status check_program(const SandboxPlan& plan, const VerifiedArtifact& artifact) 
   return {};
 }
 
+// A copy of the workspace's mount that was made without rights of the launcher's comes with all that is mounted below,
+// and the kernel lays no overlay over that.
+Status check_lower(const SandboxPlan& plan, const std::vector<ViewEntry>& entries) {
+  const bool copied = std::any_of(entries.begin(), entries.end(), [](const ViewEntry& entry) {
+    return entry.target == kOverlayLower && (entry.flags & kDetached) == 0;
+  });
+  if (!plan.overlay || !copied) return {};
+  const std::string point = TRY(mounted_below(plan.workspace));
+  if (point.empty()) return {};
+  return fail_errno("sandbox", point, ENOTSUP,
+                    "unmount it, name a directory without it (--workspace), or run without --workspace-mode overlay",
+                    "a file system is mounted there, and the kernel lets only root lay an overlay over it");
+}
+
 }  // namespace
 
 Status check_launch(const SandboxPlan& plan, const VerifiedArtifact& artifact, const HostFacts& facts) {
@@ -68,6 +84,7 @@ Result<PreparedSandbox> prepare(const SandboxPlan& plan, const VerifiedArtifact&
   Sources& sources = on_host ? host->sources : builder->sources;
   std::vector<Fd> opened = sources.take();
   if (!on_host) TRY(take_trees(plan, entries, opened));
+  TRY(check_lower(plan, entries));
   PreparedSandbox prepared;
   const std::string session = plan.home.substr(0, plan.home.empty() ? 0 : plan.home.rfind('/'));
   prepared.planted = TRY(Planted::make(plan.uid, plan.gid, session, on_host ? host->visible() : builder->visible()));

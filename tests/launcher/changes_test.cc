@@ -400,6 +400,33 @@ TEST_P(Changes, AWorkspaceThatLiesOnAnOverlayItself) {
   EXPECT_EQ(::umount2(on.c_str(), MNT_DETACH), 0);
 }
 
+// The kernel keeps what a mount hides from whoever isn't root.
+TEST_P(Changes, AFileSystemThatIsMountedBelowTheWorkspace) {
+  if (::geteuid() != 0) return;  // mounting needs root
+  make_directory("repository/sub dir/cache");
+  make_directory("repository2");
+  const std::string point = path("repository/sub dir/cache");
+  ASSERT_EQ(::mount("tmpfs", point.c_str(), "tmpfs", 0, nullptr), 0) << std::strerror(errno);
+  scratch.write("repository/sub dir/cache/seen", "x", 0644);
+  const std::string script = "ls 'sub dir/cache'; echo x > 'sub dir/made'";
+  Output output = overlaid(script);
+  if (GetParam() == 0) {
+    EXPECT_EQ(output.status.shell_code(), 0) << output.err;
+    EXPECT_EQ(output.out, "") << "it's an empty directory";
+    EXPECT_FALSE(scratch.exists("repository/sub dir/made"));
+    EXPECT_EQ(changes({"apply"}).status.shell_code(), 0);
+    EXPECT_TRUE(scratch.exists("repository/sub dir/made"));
+  } else {
+    EXPECT_EQ(output.status.shell_code(), 121) << output.err;
+    EXPECT_THAT(output.err, AllOf(HasSubstr(point), HasSubstr("a file system is mounted there"), HasSubstr("try:")));
+    EXPECT_EQ(changes({"list", "--json"}).out, "") << "nothing is left of the attempt";
+  }
+  EXPECT_EQ(shell("cat 'sub dir/cache/seen'").out, "x") << "the guard works on it";
+  EXPECT_EQ(overlaid("echo beside", {"--workspace", path("repository2")}).out, "beside\n")
+      << "a name that only begins so";
+  EXPECT_EQ(::umount2(point.c_str(), MNT_DETACH), 0);
+}
+
 TEST_P(Changes, WhatCannotBeKeptApartIsRefused) {
   Spawn spawn = scratch.spawn(all({"--workspace-mode", "overlay"}, {"true"}));
   for (std::string& variable : spawn.environment)
