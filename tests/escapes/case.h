@@ -19,6 +19,9 @@ struct Attempt {
   std::string word;
   std::string held = {};  // answers that count as held; empty: every answer but OK. A kill by the filter always does
   bool ours = false;      // stricter than an escape: asked of our own sandbox only
+  // Names in the workspace, or whole paths, that have to be as before: the attempt got through where one isn't,
+  // whatever it said. "a+b": where neither is. Such an attempt has a workspace and a launch of its own.
+  std::string left = {};
 };
 
 struct Line {

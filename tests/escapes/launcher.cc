@@ -63,6 +63,8 @@ Result<Launcher> Launcher::parse(const std::string& line) {
   launcher.path_ = TRY(find_in_path(words[0]));
   launcher.name_ = words[0].substr(words[0].rfind('/') + 1);
   launcher.ours_ = launcher.name_ == "oncelatch";
+  launcher.overlays_ = launcher.ours_ && line.find("--workspace-mode overlay") != std::string::npos;
+  if (launcher.overlays_) launcher.name_ += " (overlay)";
   return launcher;
 }
 

@@ -26,6 +26,8 @@ class Launcher {
   [[nodiscard]] const std::string& name() const { return name_; }
   void rename(std::string name) { name_ = std::move(name); }
   [[nodiscard]] bool ours() const { return ours_; }
+  // Ours, where the workspace is written to an overlay.
+  [[nodiscard]] bool overlays() const { return overlays_; }
   [[nodiscard]] bool is_none() const { return none_; }
   [[nodiscard]] bool knows(const std::string& flag) const { return line_.find("{" + flag + ":") != std::string::npos; }
   // `flags`: words separated by spaces.
@@ -39,6 +41,7 @@ class Launcher {
   std::string path_;
   std::string name_;
   bool ours_ = false;
+  bool overlays_ = false;
   bool none_ = false;
 };
 

@@ -31,7 +31,7 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr const char* kOurs =
-    " exec --workspace {workspace} {profile:--profile {outside}/profile.yaml} {ci:--profile ci} "
+    " --workspace {workspace} {profile:--profile {outside}/profile.yaml} {ci:--profile ci} "
     "{loopback:--net loopback} {empty:--net ports:} {ptrace:--allow ptrace} {time:--time 3} {swap:--deny "
     "{workspace}/.kiro} "
     "{limits:--limit memory=256M --limit processes=256 --limit file-size=64M --limit tmp=64M} -- {}";
@@ -46,6 +46,7 @@ struct Options {
   bool json = false;
   bool list = false;
   bool strict = false;
+  bool overlay = false;
   std::string ours = "oncelatch";
 };
 
@@ -71,6 +72,9 @@ void declare(CLI::App& app, Options& options) {
   app.add_option("--as", options.as, "the user to launch as (root only)");
   app.add_flag("--json", options.json, "results for programs");
   app.add_flag("--list", options.list, "the cases, without running any");
+  app.add_flag("--overlay", options.overlay,
+               "our launcher once more, with --workspace-mode overlay: the workspace stays as it is, and of what is "
+               "promoted nothing gets through");
   app.add_flag("--strict", options.strict, "count what only our sandbox promises for every launcher");
 }
 
@@ -94,6 +98,7 @@ Row try_case(Scene& scene, const Launcher& launcher, const Case& one, const Obse
   if (one.scope != Scope::any && launcher.is_none())
     return {Verdict::not_applicable, "asks how a launcher behaves", 0, {}};
   auto start = steady_clock::now();
+  scene.mount_below(!launcher.overlays() || scene.uid() == 0);
   scene.renew();
   Stage stage(scene, launcher, one);
   observed = one.procedure != nullptr ? one.procedure(stage) : stage.attempt();
@@ -173,7 +178,8 @@ int run(Options options) {
   }
   std::vector<Launcher> launchers;
   std::set<std::string> names;
-  if (options.launchers.empty()) options.launchers.push_back(options.ours + kOurs);
+  if (options.launchers.empty()) options.launchers.push_back(options.ours + " exec" + kOurs);
+  if (options.overlay) options.launchers.push_back(options.ours + " exec --workspace-mode overlay" + kOurs);
   for (const std::string& line : options.launchers) {
     Result<Launcher> launcher = Launcher::parse(line);
     if (!launcher) {

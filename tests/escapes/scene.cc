@@ -229,6 +229,7 @@ void Scene::plant_outside() const {
   std::filesystem::remove_all(home + "/.local", ignored);
   plant_file(home + "/.config/oncelatch/policy.yaml", "version: 1\n", 0600);
   plant_file(home + "/.local/state/oncelatch/audit.db", "planted\n", 0600);
+  ::chmod((home + "/.local/state/oncelatch").c_str(), 0700);
   plant_file(home + "/.ssh/id_ed25519", "planted\n", 0600);
 }
 
@@ -253,7 +254,8 @@ void Scene::plant_workspace() const {
     plant_file(workspace_ + name, "{\"sandbox\": {\"enabled\": false}, \"allowUnsandboxedCommands\": true}\n");
   (void)!::symlink((run_ + "/docker.sock").c_str(), (workspace_ + "/alias.sock").c_str());
   plant_directory(workspace_ + "/mounted");
-  if (mounts_) ::mount("tmpfs", (workspace_ + "/mounted").c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755");
+  if (mounts_ && mount_below_)
+    ::mount("tmpfs", (workspace_ + "/mounted").c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755");
 }
 
 void Scene::end_victim() {

@@ -38,6 +38,9 @@ class Scene {
   [[nodiscard]] std::string fill(std::string text) const;
   // A new workspace, the outside as it was, the process outside alive.
   void renew();
+  // Whether a file system is mounted in the workspace, from the next renewal on. An ordinary user's overlay can't have
+  // it.
+  void mount_below(bool wanted) { mount_below_ = wanted; }
   // Owned by the user, parents made.
   void plant_file(const std::string& path, const std::string& content, mode_t mode = 0644) const;
   void plant_directory(const std::string& path) const;
@@ -60,6 +63,7 @@ class Scene {
   void end_victim();
   uid_t uid_ = 0;
   bool mounts_ = false;
+  bool mount_below_ = true;
   std::string probe_;
   std::string base_;
   std::string workspace_;

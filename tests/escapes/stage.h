@@ -20,7 +20,7 @@ class Stage {
  public:
   Stage(Scene& scene, const Launcher& launcher, const Case& one) : scene_(scene), launcher_(launcher), case_(one) {}
 
-  [[nodiscard]] Scene& scene() { return scene_; }
+  [[nodiscard]] Scene& scene() const { return scene_; }
   [[nodiscard]] const Launcher& launcher() const { return launcher_; }
   [[nodiscard]] const Case& current() const { return case_; }
 
@@ -28,7 +28,9 @@ class Stage {
   [[nodiscard]] ChildPlan plan(const std::vector<std::string>& program, const std::string& workspace = {}) const;
   [[nodiscard]] Ended run(const std::vector<std::string>& program) const;
   [[nodiscard]] Ended shell(const std::string& script) const;  // {names} are filled in
+  // Attempts that name what they leave are made each by itself (tests/escapes/aftermath.h).
   [[nodiscard]] Observed attempt() const;
+  [[nodiscard]] Observed attempt_at_once() const;
   // The probe's command for the case's attempts and work, and what its output says.
   [[nodiscard]] std::vector<std::string> probe_command() const;
   [[nodiscard]] Observed read_verdicts(const Ended& ended) const;

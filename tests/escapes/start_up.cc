@@ -10,6 +10,7 @@
 #include <climits>
 #include <filesystem>
 
+#include "tests/escapes/aftermath.h"
 #include "tests/escapes/procedures.h"
 #include "tests/escapes/text.h"
 
@@ -156,7 +157,6 @@ Observed broken_policy(Stage& stage) {
   Scene& scene = stage.scene();
   Observed observed;
   std::string file = scene.outside() + "/profile.yaml";
-  std::string ran = scene.workspace() + "/ran";
   for (const Broken& broken : kBroken) {
     std::filesystem::remove_all(file);
     if (broken.content == nullptr)
@@ -164,7 +164,7 @@ Observed broken_policy(Stage& stage) {
     else
       scene.plant_file(file, broken.content, broken.mode);
     Ended ended = stage.shell(": > {workspace}/ran");
-    bool held = refuses_profile(ended, broken.has_line) && !scene.exists(ran);
+    bool held = refuses_profile(ended, broken.has_line) && !made_in_workspace(stage, "ran");
     std::string label =
         std::string(broken.label) + " (code " + std::to_string(ended.code) + ": " + last_words(ended.err);
     observed.lines.push_back(got_through(label + ")", !held));
@@ -204,10 +204,10 @@ Observed provoke_retry(Stage& stage) {
   Ended ended = stage.shell(
       "echo run >> {workspace}/runs; (: > {home}/.config/oncelatch/new-sandbox-off; : > .sandbox-off) 2>/dev/null; "
       "(: > {outside}/new-by-retry) 2>/dev/null; echo 'sandbox: Operation not permitted (EPERM)' >&2; exit 1");
-  std::error_code ignored;
-  bool again = std::filesystem::file_size(scene.workspace() + "/runs", ignored) > 4;
+  const std::size_t runs = size_in_workspace(stage, "runs");
   Observed observed{{got_through("a write outside by a second try", scene.exists(scene.outside() + "/new-by-retry")),
-                     got_through("the command was run again", again && !ignored),
+                     got_through("the command was run again", runs > 4),
+                     {"the command was run", runs > 0 ? "OK" : "no trace", true},
                      {"its own exit code passes", ended.code == 1 ? "OK" : std::to_string(ended.code), true},
                      stage.ordinary_work()},
                     {},
@@ -245,7 +245,7 @@ Observed relative_path(Stage& stage) {
         0755);
   }
   (void)stage.run({"git", "--version"});
-  Observed observed{{got_through("the workspace's git was run", scene.exists(scene.workspace() + "/ran-git")),
+  Observed observed{{got_through("the workspace's git was run", made_in_workspace(stage, "ran-git")),
                      got_through("a program of the workspace ran outside", any_below(scene.outside(), "new-by-"))},
                     {},
                     {},
