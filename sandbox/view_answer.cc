@@ -225,6 +225,7 @@ class ViewAnswers::Judge {
     if (!answer_.exists) return;
     answer_.directory = S_ISDIR(found.st_mode);
     answer_.other = !answer_.directory && !S_ISREG(found.st_mode);
+    names_ = S_ISREG(found.st_mode) ? found.st_nlink : 1;
     answer_.mode = found.st_mode & 07777;
     answer_.owner = found.st_uid;
   }
@@ -251,6 +252,7 @@ class ViewAnswers::Judge {
   void look_at_name() {
     const unsigned flags = step_.entry != nullptr ? step_.entry->flags : 0U;
     if (!writable_ || (flags & kGuarded) == 0 || answer_.real.size() <= answer_.holder.size()) return;
+    answer_.linked = names_ > 1;
     const std::string in_git = (flags & kGitDirectory) != 0 ? ".git/" : "";
     const GuardedName* row = guarded_name((in_git + answer_.real.substr(answer_.holder.size() + 1)).c_str());
     if (row == nullptr) return;
@@ -285,7 +287,7 @@ class ViewAnswers::Judge {
     if (has(answer_.directory ? landlock::kReadDir : landlock::kReadFile))
       answer_.readable = both(answer_.visible, by_mode(kReadBit, answer_.host));
     if (answer_.directory) return;
-    if (writable_ && answer_.guarded == nullptr && has(landlock::kWriteFile))
+    if (writable_ && answer_.guarded == nullptr && !answer_.linked && has(landlock::kWriteFile))
       answer_.writable = both(answer_.visible, by_mode(kWriteBit, answer_.host));
     if (executable_ && has(landlock::kExecute))
       answer_.executable = both(answer_.visible, by_mode(kSearchBit, answer_.host));
@@ -331,6 +333,7 @@ class ViewAnswers::Judge {
   const Step& step_;
   PathAnswer& answer_;
   std::uint64_t rights_;
+  nlink_t names_ = 1;
   bool writable_ = false;  // as the mounts have it
   bool executable_ = false;
   Answer reach_ = Answer::yes;

@@ -58,6 +58,7 @@ struct PathAnswer {
   Answer connectable = Answer::no;       // of a socket
   bool by_mode = false;                  // something that the sandbox allows is refused by the file's mode or owner
   bool by_host_mount = false;            // or by how the host mounted it
+  bool linked = false;                   // or by the guard, because it has another name, which may lie anywhere
   const GuardedName* guarded = nullptr;  // the workspace guard's row that refuses this name
   const GuardedName* held = nullptr;     // or holds it, as the plan says; with HeldNames::refuse both
 };

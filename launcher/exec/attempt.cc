@@ -81,8 +81,8 @@ int try_path(const char* path) {
   return 0;
 }
 
-int connect_to(const sockaddr* address, socklen_t size) {
-  Fd socket(::socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+int connect_to(const sockaddr* address, socklen_t size, int type = SOCK_STREAM) {
+  Fd socket(::socket(address->sa_family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) return errno;
   if (::connect(socket.get(), address, size) == 0) return 0;
   if (errno != EINPROGRESS) return errno;
@@ -105,18 +105,19 @@ int try_unix(const char* name, bool abstract) {
   return connect_to(reinterpret_cast<const sockaddr*>(&address), length);
 }
 
-int try_tcp(const char* host, const char* port) {
+// Of a datagram socket: is there a way? Nothing is sent.
+int try_inet(const char* host, const char* port, int type) {
   auto number = htons(static_cast<std::uint16_t>(std::strtoul(port, nullptr, 10)));
   sockaddr_in four{};
   four.sin_family = AF_INET;
   four.sin_port = number;
   if (::inet_pton(AF_INET, host, &four.sin_addr) == 1)
-    return connect_to(reinterpret_cast<const sockaddr*>(&four), sizeof four);
+    return connect_to(reinterpret_cast<const sockaddr*>(&four), sizeof four, type);
   sockaddr_in6 six{};
   six.sin6_family = AF_INET6;
   six.sin6_port = number;
   if (::inet_pton(AF_INET6, host, &six.sin6_addr) != 1) return EINVAL;
-  return connect_to(reinterpret_cast<const sockaddr*>(&six), sizeof six);
+  return connect_to(reinterpret_cast<const sockaddr*>(&six), sizeof six, type);
 }
 
 // In a child: whatever the call does, only that ends.
@@ -145,7 +146,8 @@ int attempt(int argc, char** argv) {
   if (kind == "path" && argc == 3 && argv[2][0] == '/') try_path(argv[2]);
   if (kind == "unix" && argc == 3) say("connect", try_unix(argv[2], false));
   if (kind == "abstract" && argc == 3) say("connect", try_unix(argv[2], true));
-  if (kind == "tcp" && argc == 4) say("connect", try_tcp(argv[2], argv[3]));
+  if (kind == "tcp" && argc == 4) say("connect", try_inet(argv[2], argv[3], SOCK_STREAM));
+  if (kind == "udp" && argc == 4) say("connect", try_inet(argv[2], argv[3], SOCK_DGRAM));
   if (kind == "call")
     for (int at = 2; at + kWordsOfCall <= argc; at += kWordsOfCall) {
       std::fflush(stdout);

@@ -286,7 +286,7 @@ class PlanMaker {
       if (is_or_contains(root, directory)) plan_.own_directory = directory;
     }
     if (!plan_.own_directory.empty()) protect("/", directory);
-    for (const std::string& path : denied_) hide(path);
+    for (const std::string& path : denied_) TRY(hide(path));
     return {};
   }
 
@@ -325,11 +325,25 @@ class PlanMaker {
     return real;
   }
 
-  void hide(const std::string& real) {
+  Status hide(const std::string& real) {
     auto holds = [&](const std::string& path) { return is_or_contains(path, real); };
     if (!holds(sandbox_.workspace) && std::none_of(visible_.begin(), visible_.end(), holds))
-      return;  // not shown anyway
+      return {};  // not shown anyway
+    struct stat info {};
+    if (::stat(real.c_str(), &info) == 0 && S_ISREG(info.st_mode) && info.st_nlink > 1) TRY(lose_other_names(real));
     sandbox_.covers.push_back({.path = real, .kind = sandbox::Cover::Kind::hide, .required = true});
+    return {};
+  }
+
+  // Hard links: only a walk of all that is shown could find them.
+  Status lose_other_names(const std::string& real) {
+    const std::string what = "has more than one name, and only this one can be hidden";
+    const std::vector<std::string>& accepted = options_.accepted_losses;
+    if (std::find(accepted.begin(), accepted.end(), "deny_inside") == accepted.end())
+      return fail("command line", "--deny " + shown(real), what + ": can't be enforced",
+                  "put a copy in its place (cp -p F F.new && mv F.new F), or --accept-loss deny_inside");
+    plan_.notes.push_back("--deny " + shown(real) + " " + what);
+    return {};
   }
 
   // Under an overlay only what else may be written has to be guarded; all of that is known by now.

@@ -10,6 +10,7 @@
 #include "launcher/change_set.h"
 #include "launcher/errors.h"
 #include "launcher/exec/page.h"
+#include "launcher/exec/requirements.h"
 #include "launcher/exec/why_answer.h"
 #include "launcher/exit_codes.h"
 #include "launcher/messages.h"
@@ -36,7 +37,7 @@ std::string why_help() {
   page.row("PATH", "a file or directory: is it readable?");
   page.row("write:PATH", "the same, asking about writing; also exec:PATH and create:PATH");
   page.row("socket:/PATH", "a unix socket");
-  page.row("socket:tcp:ADDRESS:PORT", "a TCP port, as in socket:tcp:127.0.0.1:8080");
+  page.row("socket:tcp:ADDRESS:PORT", "a TCP port, as in socket:tcp:127.0.0.1:8080; also socket:udp:");
   page.row("socket:abstract:NAME", "an abstract unix socket");
   page.row("syscall:NAME, NAME", "a system call, as in ptrace (a file of that name: ./ptrace)");
   page.title("Options, those of exec (--time and --report say nothing here):");
@@ -149,9 +150,11 @@ Result<int> ask(ExecOptions options, const std::vector<std::string>& environment
   options.command = {"/bin/sh"};  // what exec would run doesn't matter
   ExecPlan plan = TRY(make_exec_plan(options, environment));
   sandbox::HostFacts facts = sandbox::probe_host(sandbox::Probing::quick);
-  plan.sandbox.guard = plan.sandbox.guard && facts.can_guard();
   // What follows answers for a view of its own, which only this tier has.
   if (facts.tier() != sandbox::Tier::full) return sandbox::cannot_confine("why", facts);
+  TRY(sandbox::check_required(sandbox::guarantees(facts, plan.sandbox), requirements_of(options),
+                              options.accepted_losses, facts));  // nothing is permitted where `exec` wouldn't start
+  plan.sandbox.guard = plan.sandbox.guard && facts.can_guard();
   std::optional<ChangeSet> changes;
   if (plan.sandbox.overlay) changes.emplace(TRY(layers_for(plan.sandbox, environment)));
   Result<WhyAnswer> answered = answer(object, {options, plan, facts, environment});

@@ -55,7 +55,7 @@ struct PathQuestion {
 };
 
 [[nodiscard]] Result<WhyAnswer> why_path(const PathQuestion& question, const WhyCase& about);
-// "/run/x.sock", "tcp:127.0.0.1:80", "abstract:NAME"
+// "/run/x.sock", "tcp:127.0.0.1:80", "udp:127.0.0.1:53", "abstract:NAME"
 [[nodiscard]] Result<WhyAnswer> why_socket(const std::string& object, const WhyCase& about);
 [[nodiscard]] Result<WhyAnswer> why_call(const std::string& name, const WhyCase& about);
 

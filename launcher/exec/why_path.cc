@@ -153,6 +153,8 @@ void add_change(WhyAnswer& why, const PathAnswer& answer, const std::string& pat
   }
   if (answer.place == Place::protection || (writable && answer.guarded != nullptr))
     return no_option(why, "what stands there acts outside; change it outside");
+  if (writable && answer.linked)
+    return no_option(why, "another of its names may be a file outside; a copy in its place can be written");
   if (!there.exists) {
     why.permits.emplace_back("there is no such file on this machine either");
     return;
@@ -228,6 +230,9 @@ void explain_modes(WhyAnswer& why, const PathAnswer& answer) {
                         (answer.guarded != nullptr ? "; it is refused here" : "; it is told after the run"));
   else if (answer.guarded != nullptr)
     why.rules.push_back("and the workspace guard keeps this name: " + std::string(answer.guarded->reason));
+  if (answer.linked)
+    why.rules.emplace_back(
+        "and it has more than one name (hard links): the workspace guard doesn't open it for writing");
   if (answer.by_mode && answer.exists)
     why.rules.push_back("and its own mode " + octal(answer.mode) + " of user " + std::to_string(answer.owner) +
                         ", or that of a directory above, refuses something");

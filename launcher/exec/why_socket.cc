@@ -26,7 +26,7 @@ struct Address {
 };
 
 // "127.0.0.1:80", "[::1]:80"
-Result<Address> address_of(const std::string& text) {
+Result<Address> address_of(const std::string& kind, const std::string& text) {
   std::size_t colon = text.rfind(':');
   Address address{text.substr(0, colon), 0, false};
   if (address.host.size() > 2 && address.host.front() == '[' && address.host.back() == ']')
@@ -39,8 +39,8 @@ Result<Address> address_of(const std::string& text) {
   bool is_four = ::inet_pton(AF_INET, address.host.c_str(), &four) == 1;
   bool is_six = !is_four && ::inet_pton(AF_INET6, address.host.c_str(), &six) == 1;
   if (!number || (!is_four && !is_six))
-    return fail("command line", "socket:tcp:" + shown(text), "no address and port",
-                "write tcp:127.0.0.1:80 or tcp:[::1]:80");
+    return fail("command line", "socket:" + kind + ":" + shown(text), "no address and port",
+                "write " + kind + ":127.0.0.1:80 or " + kind + ":[::1]:80");
   address.loopback = is_four ? (ntohl(four.s_addr) >> 24) == 127 : IN6_IS_ADDR_LOOPBACK(&six);
   return address;
 }
@@ -93,11 +93,36 @@ void explain_tcp(WhyAnswer& why, WhyRow& row, const Address& address, const sand
 }
 
 Result<WhyAnswer> why_tcp(const std::string& text, const WhyCase& about) {
-  Address address = TRY(address_of(text));
+  Address address = TRY(address_of("tcp", text));
   WhyAnswer why;
   why.object = "TCP " + address.host + " port " + std::to_string(address.port);
   WhyRow row = TRY(try_to_connect({"tcp", address.host, std::to_string(address.port)}, about));
   explain_tcp(why, row, address, about.plan.sandbox);
+  why.rows.push_back(std::move(row));
+  return why;
+}
+
+// Landlock's rules name no datagrams: what the network namespace has.
+void explain_udp(WhyAnswer& why, WhyRow& row, const Address& address, Network network) {
+  const bool own = network == Network::loopback && address.loopback;
+  row.plan = own || network == Network::ports ? Answer::yes : Answer::no;
+  if (row.plan == Answer::yes) row.excused = kFarSide;
+  if (network == Network::ports) why.rules.emplace_back("network ports: the host's network, and UDP isn't narrowed");
+  if (network == Network::loopback)
+    why.rules.emplace_back("network loopback: an empty network namespace with a loopback of its own");
+  if (network == Network::none) why.rules.emplace_back("network none: an empty network namespace");
+  if (own) why.notes.emplace_back("only servers inside can be reached there, none of this machine's");
+  if (row.plan == Answer::yes) return;
+  why.change.emplace_back("--net ports:443");
+  why.permits.emplace_back("the host's network: UDP everywhere, and any host on the TCP ports that are named");
+}
+
+Result<WhyAnswer> why_udp(const std::string& text, const WhyCase& about) {
+  Address address = TRY(address_of("udp", text));
+  WhyAnswer why;
+  why.object = "UDP " + address.host + " port " + std::to_string(address.port);
+  WhyRow row = TRY(try_to_connect({"udp", address.host, std::to_string(address.port)}, about));
+  explain_udp(why, row, address, about.plan.sandbox.network);
   why.rows.push_back(std::move(row));
   return why;
 }
@@ -136,10 +161,11 @@ Result<WhyAnswer> why_unix(const std::string& path, const WhyCase& about) {
 
 Result<WhyAnswer> why_socket(const std::string& object, const WhyCase& about) {
   if (object.rfind("tcp:", 0) == 0) return why_tcp(object.substr(4), about);
+  if (object.rfind("udp:", 0) == 0) return why_udp(object.substr(4), about);
   if (object.rfind("abstract:", 0) == 0 && object.size() > 9) return why_abstract(object.substr(9), about);
   if (object.rfind('/', 0) == 0) return why_unix(object, about);
   return fail("command line", "socket:" + shown(object), "no such kind",
-              "write socket:/PATH, socket:tcp:ADDRESS:PORT or socket:abstract:NAME");
+              "write socket:/PATH, socket:tcp:ADDRESS:PORT, socket:udp:ADDRESS:PORT or socket:abstract:NAME");
 }
 
 }  // namespace oncelatch::launcher
