@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/process.h"
@@ -29,7 +30,10 @@ Status try_confined(const std::string& tmux) {
   spawn.argv.emplace_back("-V");
   const Output output = TRY(run_bounded(std::move(spawn), 4096, std::chrono::seconds(5)));
   if (output.status.shell_code() == 0) return {};
-  return fail("tmux", "confined", escape_for_display(output.err, 200), "reinstall tmux from the system's packages");
+  const std::string said = output.err.substr(0, output.err.find('\n'));
+  const bool ours = said.starts_with("oncelatch-narrow:");  // what it needs of the kernel has rows of its own
+  return fail("tmux", "confined", escape_for_display(said, 200),
+              ours ? "put right what else is missing" : "reinstall tmux from the system's packages");
 }
 
 sandbox::Fact confined_fact(const std::string& tmux) {
@@ -71,12 +75,24 @@ sandbox::SandboxPlan usual_plan(const DoctorProbe& probe) {
   return plan;
 }
 
-void add_guarantees(Page& page, const sandbox::HostFacts& host, const DoctorProbe& probe) {
+// What run and exec require by default and this machine doesn't hold.
+std::vector<sandbox::Loss> missing_of(const std::vector<sandbox::Guarantee>& given) {
+  std::vector<std::string> all;
+  for (const sandbox::Guarantee& one : given) all.push_back(one.name);
+  return sandbox::losses(given, sandbox::default_requirements(), all);
+}
+
+void add_guarantees(Page& page, const sandbox::HostFacts& host, const std::vector<sandbox::Guarantee>& given) {
+  const std::vector<sandbox::Loss> missing = missing_of(given);
   page.title(fmt::format("guarantees of the {} tier, and the layers that hold each", sandbox::tier_name(host.tier())));
-  for (const sandbox::Guarantee& one : sandbox::guarantees(host, usual_plan(probe))) {
+  for (const sandbox::Guarantee& one : given) {
     std::string layers;
     for (const std::string& layer : one.layers) layers += (layers.empty() ? "" : ", ") + layer;
-    page.row(one.name, layers.empty() ? "not given" : layers);
+    auto lost =
+        std::find_if(missing.begin(), missing.end(), [&](const sandbox::Loss& loss) { return loss.name == one.name; });
+    const std::string needed = lost == missing.end() ? "" : fmt::format("; needs {}: MISSING", lost->required);
+    page.row(one.name, (layers.empty() ? "not given" : layers) + needed);
+    if (lost != missing.end()) page.row("", "lost: " + lost->gives_up);
     if (!one.limit.empty()) page.row("", "limit: " + one.limit);
     if (!one.instead.empty()) page.row("", "try: " + one.instead);
   }
@@ -123,7 +139,7 @@ Json probe_body(const DoctorProbe& probe, sandbox::Tier tier) {
 }
 
 std::string as_json(const sandbox::HostFacts& host, const std::vector<sandbox::Fact>& programs,
-                    const DoctorProbe& probe, bool ready) {
+                    const DoctorProbe& probe, const std::vector<sandbox::Guarantee>& given, bool ready) {
   sandbox::HostFacts all = host;
   all.facts.insert(all.facts.end(), programs.begin(), programs.end());
   Json body = host_facts_body(all, usual_plan(probe));
@@ -135,31 +151,34 @@ std::string as_json(const sandbox::HostFacts& host, const std::vector<sandbox::F
                       {"shown_gid", probe.identity.shown_gid},
                       {"idmapped", probe.identity.idmapped},
                       {"loss", probe.identity.loss}};
+  body["missing"] = Json::array();
+  for (const sandbox::Loss& one : missing_of(given))
+    body["missing"].push_back({{"name", one.name}, {"needs", one.required}, {"gives_up", one.gives_up}});
   body["limits"] = probe.limits;
   body["self_test"] = probe_body(probe, host.tier());
   return dump_json(body) + "\n";
 }
 
 std::string as_page(const sandbox::HostFacts& host, const std::vector<sandbox::Fact>& programs,
-                    const DoctorProbe& probe, bool confines, bool ready) {
+                    const DoctorProbe& probe, const std::vector<sandbox::Guarantee>& given, bool confines, bool ready) {
   Page page(34);
   page.line(fmt::format("kernel {}, Landlock ABI {}, tier: {}", host.kernel, host.landlock_abi,
                         sandbox::tier_name(host.tier())));
   page.title("what there is");
   add_facts(page, host.facts);
   add_facts(page, programs);
-  add_guarantees(page, host, probe);
+  add_guarantees(page, host, given);
   add_identity(page, probe);
   add_self_test(page, probe, host.tier());
   page.line("");
-  const bool less = host.tier() == sandbox::Tier::landlock && probe.error.empty();
+  const bool less = host.tier() != sandbox::Tier::none && probe.error.empty();
   page.text(ready ? "Ready: oncelatch run and exec will confine with all of this."
             : confines
                 ? "Ready: oncelatch exec will confine with all of this. Not ready: oncelatch run refuses until what is "
                   "MISSING is put right."
             : less
                 ? "Not ready: oncelatch refuses until what is MISSING is put right, or each loss is accepted by name "
-                  "(oncelatch exec --accept-loss NAME)."
+                  "(--accept-loss NAME)."
                 : "Not ready: oncelatch refuses until what is MISSING or FAILED is put right.");
   return page.take();
 }
@@ -170,11 +189,12 @@ int doctor(bool json) {
   sandbox::HostFacts host = sandbox::probe_host();
   std::vector<sandbox::Fact> programs = program_facts();
   DoctorProbe probe = run_doctor_probe(host);
-  const bool confines = host.tier() == sandbox::Tier::full && probe.error.empty();
+  const std::vector<sandbox::Guarantee> given = sandbox::guarantees(host, usual_plan(probe));
+  const bool confines = host.tier() == sandbox::Tier::full && probe.error.empty() && missing_of(given).empty();
   bool ready = confines;
   for (const sandbox::Fact& one : programs) ready = ready && one.holds;
   const std::string text =
-      json ? as_json(host, programs, probe, ready) : as_page(host, programs, probe, confines, ready);
+      json ? as_json(host, programs, probe, given, ready) : as_page(host, programs, probe, given, confines, ready);
   if (!print_page(text)) return kExitLauncher;
   return ready ? 0 : kExitGuarantee;
 }
