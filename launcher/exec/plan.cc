@@ -164,6 +164,10 @@ class PlanMaker {
       return fail("command line", object, "is neither a directory nor a regular file",
                   "sockets, devices and FIFOs can't be shown");
     bool writable = access == sandbox::Access::read_write;
+    if (std::string denied = denied_by(real); !denied.empty() && is_or_contains(sandbox_.workspace, real)) {
+      plan_.notes.push_back(object + " isn't shown: --deny " + shown(denied) + " hides it");
+      return {};
+    }
     if (writable && is_or_contains(sandbox_.workspace, real)) {
       plan_.notes.push_back(object + " lies in the workspace: it is writable anyway, but for what is protected there");
       return {};
@@ -188,6 +192,12 @@ class PlanMaker {
       plan_.notes.push_back(object + " leads through the workspace to " + shown(real));
     std::string spelled = given[0] == '/' ? given : real_path(".") + "/" + given;
     for (auto& link : links_along(spelled)) links_.push_back(std::move(link));
+    return {};
+  }
+
+  [[nodiscard]] std::string denied_by(const std::string& real) const {
+    for (const std::string& given : options_.deny)
+      if (std::string denied = real_path(given); !denied.empty() && is_or_contains(denied, real)) return given;
     return {};
   }
 

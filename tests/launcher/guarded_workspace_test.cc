@@ -165,19 +165,29 @@ TEST_P(GuardedWorkspace, E012TheOrderOfRulesDoesntMatter) {
   make_directory("repository/a");
   make_directory("repository/a/b");
   scratch.write("repository/a/secret", "x", 0644);
-  const std::vector<Words> rules = {
-      {"--write", path("repository")}, {"--deny", "a"}, {"--read", path("repository/a/b")}};
-  std::vector<std::size_t> order = {0, 1, 2};
+  const std::vector<Words> rules = {{"--write", path("repository")},
+                                    {"--deny", "a"},
+                                    {"--read", path("repository/a/b")},
+                                    {"--write", path("repository/a/b")}};
+  std::vector<std::size_t> order = {0, 1, 2, 3};
   std::set<std::string> seen;
+  std::set<std::string> explained;
   do {
     Words options;
     for (std::size_t one : order) options.insert(options.end(), rules[one].begin(), rules[one].end());
+    Words explain = options;
+    explain.emplace_back("--explain");
+    explained.insert(scratch.oncelatch(all(explain, {"true"})).out);
     Output output = run(options, {"sh", "-c",
                                   "echo x > top && echo top; echo x > a/in 2>/dev/null && echo in; "
                                   "echo x > a/b/deep 2>/dev/null && echo deep; cat a/secret 2>/dev/null"});
     seen.insert(std::to_string(output.status.shell_code()) + output.out);
+    EXPECT_THAT(output.err, AllOf(HasSubstr("a/b isn't shown: --deny a hides it"),
+                                  ::testing::Not(HasSubstr("a/b lies in the workspace"))));
   } while (std::next_permutation(order.begin(), order.end()));
   EXPECT_THAT(seen, ::testing::ElementsAre(HasSubstr("top\n")));
+  for (const std::string& text : explained)
+    EXPECT_THAT(text, ::testing::ContainsRegex(path("repository/a") + "[ \n]+--deny"));
   EXPECT_THAT(*seen.begin(), AllOf(::testing::Not(HasSubstr("in\n")), ::testing::Not(HasSubstr("deep"))));
 }
 
