@@ -53,6 +53,28 @@ class RunCase : public ::testing::TestWithParam<uid_t> {
   Scratch scratch{GetParam()};
 };
 
+// B010: the program that runs is out of its own reach, by its name inside and by that outside.
+TEST_P(RunCase, B010TheAgentsProgramIsOutOfItsReach) {
+  scratch.write("tools/agent.sh",
+                "#!/bin/sh\necho 'echo hijacked' > new; chmod 755 new\n"
+                "for f in \"$0\" " +
+                    scratch.path("tools/agent.sh") +
+                    " /proc/$$/exe; do\n"
+                    "  d=${f%/*}; echo x >> $f; cp -f new $f; mv -f new $f; ln -f new $f; rm -f $f; chmod 777 $f; "
+                    "truncate -s 0 $f\n"
+                    "  touch $d/made; mkdir $d/more; mv -f $d $d.old; ln -s /bin/true $d/link\ndone 2>/dev/null\n"
+                    "head -n 1 \"$0\" > first\n",
+                0755);
+  ASSERT_EQ(::chown(scratch.path("tools").c_str(), GetParam(), GetParam()), 0);
+  const char* state = "find ../tools -printf '%p %y %m %U %s %T@ %C@ %i\\n' | sort; cat ../tools/agent.sh";
+  const std::string before = scratch.on_host(state);
+  const Output output = scratch.oncelatch(
+      {"run", "kiro", "--cli-path", scratch.path("tools/agent.sh"), "--workspace", scratch.path("repository")});
+  EXPECT_EQ(output.status.shell_code(), 0) << output.err;
+  EXPECT_EQ(scratch.on_host(state), before);
+  EXPECT_EQ(scratch.read("repository/first"), "#!/bin/sh\n") << "it ran to its end";
+}
+
 // B011: the agent's own settings are the private home's, whether it asks KIRO_HOME, HOME, the password file or a path.
 TEST_P(RunCase, B011TheRealHomeIsNeitherReadNorChanged) {
   const std::string home = scratch.path("home");
