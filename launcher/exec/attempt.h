@@ -13,8 +13,8 @@ namespace oncelatch::launcher {
 
 inline constexpr std::string_view kAttemptName = "oncelatch-attempt";
 
-// Words of `kind`: "nothing"; "path", then the path; "unix", a path; "abstract", a name; "tcp" or "udp", an address and a port;
-// "call", a number and six arguments, again and again.
+// Words of `kind`: "nothing"; "path", then the path; "unix", a path; "abstract", a name; "tcp" or "udp", an address and
+// a port; "call", a number and six arguments, again and again.
 int attempt(int argc, char** argv);
 
 }  // namespace oncelatch::launcher
