@@ -23,12 +23,7 @@ void add_covers(sandbox::SandboxPlan& plan, const LaunchConfig& config) {
 // As exec does (launcher/exec/plan.cc).
 void add_repository(sandbox::SandboxPlan& plan, const Repository& repository) {
   if (!repository.root.empty()) plan.binds.push_back({.source = repository.root, .target = repository.root});
-  if (repository.directory.empty()) return;
-  plan.binds.push_back({.source = repository.directory,
-                        .target = repository.directory,
-                        .access = sandbox::Access::read_write,
-                        .where_guarded = true,
-                        .git_directory = true});
+  for (sandbox::Bind& bind : repository_binds(repository)) plan.binds.push_back(std::move(bind));
 }
 
 }  // namespace

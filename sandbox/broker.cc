@@ -8,6 +8,7 @@
 #include <linux/un.h>
 
 #include "sandbox/broker_request.h"
+#include "sandbox/directory_names.h"
 #include "sandbox/test_hook.h"
 
 namespace oncelatch::sandbox {
@@ -72,6 +73,24 @@ long drop_settings_lock(const Place& lock, const Place& settings) {
   return sys::call(__NR_unlinkat, lock.parent.number, lock.name, 0);
 }
 
+// Those that are there now; of one that is made inside all is its maker's.
+long keep_unshared(GuardRules& rules, const char* repository) {
+  char path[kMostPathBytes];
+  const std::size_t size = std::strlen(repository);
+  constexpr char kWorktrees[] = "/worktrees";
+  if (size + sizeof kWorktrees > sizeof path) return -ENAMETOOLONG;
+  std::memcpy(path, repository, size);
+  std::memcpy(path + size, kWorktrees, sizeof kWorktrees);
+  rules.keep_unshared(repository);
+  Descriptor directory;
+  long rc = directory.keep(sys::call(__NR_openat, AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (rc < 0) return rc == -ENOENT ? 0 : rc;
+  DirectoryNames names(directory.number);
+  while (const char* name = names.next())
+    if (!rules.keep_worktree(path, name)) return -E2BIG;
+  return names.error();
+}
+
 }  // namespace
 
 // Of what is writable in the view: the host's trees are guarded; a private one is worked in only where it holds one of
@@ -82,6 +101,8 @@ Outcome Broker::prepare(const WirePlan& plan) {
     if (!is_writable(entry) || makes_by_itself(plan, entry)) continue;
     if (!rules_.add(entry.target.data, (entry.flags & kGuarded) != 0, (entry.flags & kGitDirectory) != 0))
       return failed(-E2BIG, "guarded directories");
+    if ((entry.flags & kSharedOnly) == 0) continue;
+    if (const long rc = keep_unshared(rules_, entry.target.data); rc < 0) return failed(rc, "other worktrees");
   }
   if (plan.git_directory.size != 0 && !rules_.keep_other_branches(plan.git_directory.data, plan.own_reference.data))
     return failed(-E2BIG, "own branch");

@@ -111,7 +111,41 @@ const char* GuardRules::copy(const char* text) {
 bool GuardRules::add(const char* path, bool guarded, bool git_directory) {
   const char* place = count_ == kMostTrees ? nullptr : copy(path);
   if (place == nullptr) return false;
-  trees_[count_++] = {place, static_cast<unsigned>(std::strlen(path)), guarded, git_directory};
+  trees_[count_++] = {place, static_cast<unsigned>(std::strlen(path)), guarded, git_directory, false};
+  return true;
+}
+
+void GuardRules::keep_unshared(const char* git_directory) {
+  for (unsigned i = 0; i < count_; ++i)
+    if (std::strcmp(trees_[i].path, git_directory) == 0) trees_[i].shared_only = true;
+}
+
+bool GuardRules::keep_worktree(const char* worktrees, const char* name) {
+  const LongPath path(worktrees, std::strlen(worktrees), name);
+  const char* place = worktree_count_ == kMostWorktrees ? nullptr : copy(path.c_str());
+  if (place == nullptr) return false;
+  worktrees_[worktree_count_++] = place;
+  return true;
+}
+
+// gitrepository-layout(5): what is looked up in $GIT_COMMON_DIR. Collecting garbage locks every HEAD, and shortens
+// every log.
+bool GuardRules::is_of_another_checkout(const char* path, const char* part) const {
+  constexpr const char* kShared[] = {"objects",         "refs",        "packed-refs", "packed-refs.lock",
+                                     "packed-refs.new", "lfs",         "gc.pid",      "gc.pid.lock",
+                                     "gc.log",          "gc.log.lock", "shallow",     "shallow.lock",
+                                     "worktrees",       "rr-cache",    "info",        "modules"};
+  if (!tree_of(path)->shared_only) return false;
+  for (unsigned i = 0; i < worktree_count_; ++i) {
+    const std::size_t size = std::strlen(worktrees_[i]);
+    if (std::strncmp(path, worktrees_[i], size) != 0 || (path[size] != 0 && path[size] != '/')) continue;
+    const char* rest = path[size] == 0 ? "" : path + size + 1;
+    return std::strcmp(rest, "HEAD.lock") != 0 && behind(rest, "logs") == nullptr;
+  }
+  if (std::strcmp(part, "HEAD.lock") == 0 || std::strcmp(part, "logs") == 0 || behind(part, "logs") != nullptr)
+    return false;
+  for (const char* name : kShared)
+    if (std::strcmp(part, name) == 0 || behind(part, name) != nullptr) return false;
   return true;
 }
 
@@ -227,7 +261,7 @@ Ruling GuardRules::judge_making(const char* path, Making making) const {
   const bool below = making == Making::symbolic_link || making == Making::tree;
   Ruling ruling = judge_name(path, guarded_name(part));
   if (below) ruling = graver(ruling, judge_name(path, guarded_name_below(part)));
-  if (ruling == Ruling::refused) return ruling;
+  if (ruling == Ruling::refused || is_of_another_checkout(path, part)) return Ruling::refused;
   const bool link_of_git = making == Making::symbolic_link && is_in_git_directory(path);
   const bool refused = link_of_git || is_named_by_commit(path, part) || keeps(path, making) ||
                        completes_repository(path, part) || governs(path, part, below);
@@ -253,8 +287,8 @@ Ruling GuardRules::judge_changing(const char* path) const {
   if (leads_to_tree(path)) return Ruling::refused;
   const char* part = guarded_part(path);
   if (part == nullptr) return Ruling::allowed;
-  return keeps(path, Making::file) || governs(path, part, false) ? Ruling::refused
-                                                                 : judge_name(path, guarded_name(part));
+  const bool kept = keeps(path, Making::file) || is_of_another_checkout(path, part);
+  return kept || governs(path, part, false) ? Ruling::refused : judge_name(path, guarded_name(part));
 }
 
 bool GuardRules::is_settings_lock(const char* path) const {

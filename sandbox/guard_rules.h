@@ -41,11 +41,16 @@ class GuardRules {
     unsigned size;
     bool guarded;  // false: every name is free, but the kernel can't tell it from a tree that lies below
     bool git_directory;
+    bool shared_only;
   };
   // `git_directory`: names in it are git's, whatever of a repository is moved away meanwhile.
   bool add(const char* path, bool guarded, bool git_directory = false);
   // Of this git directory only the reference ("refs/heads/topic") may move: the others, HEAD and what is packed stay.
   bool keep_other_branches(const char* git_directory, const char* reference);
+  // In this git directory only what all worktrees share is made or changed: not the main checkout's own files, nor
+  // those of the worktrees that are named. What is a tree of its own has rules of its own.
+  void keep_unshared(const char* git_directory);
+  bool keep_worktree(const char* worktrees, const char* name);
   void hold(Held held) { held_ = held; }
   // The deepest that holds the path, or null.
   [[nodiscard]] const Tree* tree_of(const char* path) const;
@@ -69,6 +74,7 @@ class GuardRules {
   [[nodiscard]] bool governs(const char* path, const char* part, bool below) const;
   [[nodiscard]] bool holds_pointers(const char* path) const;
   [[nodiscard]] bool leads_to_tree(const char* path) const;
+  [[nodiscard]] bool is_of_another_checkout(const char* path, const char* part) const;
   [[nodiscard]] bool is_named_by_commit(const char* path, const char* part) const;
   [[nodiscard]] bool is_in_git_directory(const char* path) const;
   [[nodiscard]] bool is_of_worktree(const char* path, std::size_t& repository_size) const;
@@ -82,6 +88,9 @@ class GuardRules {
   static constexpr unsigned kMostTrees = 64;
   Tree trees_[kMostTrees] = {};
   unsigned count_ = 0;
+  static constexpr unsigned kMostWorktrees = 64;
+  const char* worktrees_[kMostWorktrees] = {};  // others', by their path
+  unsigned worktree_count_ = 0;
   Held held_ = Held::none;
   char text_[32 * 1024] = {};
   unsigned used_ = 0;

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "sandbox/broker_request.h"
+#include "sandbox/directory_names.h"
 
 namespace oncelatch::sandbox {
 
@@ -34,27 +35,10 @@ long write_new(int directory, const char* name, unsigned mode, const char* text,
 }
 
 bool is_empty(int directory) {
-  struct Entry {
-    std::uint64_t inode;
-    std::int64_t offset;
-    std::uint16_t size;
-    std::uint8_t type;
-    char name[1];
-  };
   Descriptor opened;
   if (opened.keep(sys::call(__NR_openat, directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0) return false;
-  alignas(8) char buffer[1024];
-  for (;;) {
-    const long got = sys::call(__NR_getdents64, opened.number, buffer, sizeof buffer);
-    if (got <= 0) return got == 0;
-    for (long at = 0; at < got;) {
-      Entry entry{};
-      std::memcpy(&entry, buffer + at, sizeof entry);
-      const char* name = buffer + at + offsetof(Entry, name);
-      if (std::strcmp(name, ".") != 0 && std::strcmp(name, "..") != 0) return false;
-      at += entry.size;
-    }
-  }
+  DirectoryNames names(opened.number);
+  return names.next() == nullptr && names.error() == 0;
 }
 
 }  // namespace

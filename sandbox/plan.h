@@ -39,6 +39,7 @@ struct Bind {
   bool executable = true;      // false: noexec
   bool where_guarded = false;  // writable, and shown only where the broker knows what may be made there by its name
   bool git_directory = false;  // a repository's: names in it count as those in a directory `.git`
+  bool shared_only = false;    // and the main checkout is another: of what isn't shared nothing is made or changed
 };
 
 // Of a git repository in the view only this branch may move: HEAD, packed references and every other one stay, in all

@@ -59,7 +59,9 @@ void read_enum(Cursor& in, Enum& value, unsigned kinds) {
 }
 
 bool fits(const Entry& entry, std::uint32_t sources) {
-  if ((entry.flags & ~kKnownFlags) != 0 || (entry.mode & ~07777U) != 0) return false;
+  if ((entry.flags & kGitDirectory) != 0 && (entry.flags & kGuarded) == 0) return false;
+  if ((entry.flags & kSharedOnly) != 0 && (entry.flags & kGitDirectory) == 0) return false;
+  if ((entry.mode & ~07777U) != 0) return false;
   bool by_source = entry.source >= 0 && static_cast<std::uint32_t>(entry.source) < sources;
   switch (entry.kind) {
     case EntryKind::directory:

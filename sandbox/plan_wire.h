@@ -53,7 +53,7 @@ inline constexpr std::uint8_t kCreateTarget = 8;   // the target lies in a tmpfs
 inline constexpr std::uint8_t kDetached = 16;      // the source is a tree, taken with the launcher's rights
 inline constexpr std::uint8_t kGuarded = 32;       // the host's, and writable: the broker works there on behalf
 inline constexpr std::uint8_t kGitDirectory = 64;  // a guarded one whose names are those of a git directory
-inline constexpr std::uint8_t kKnownFlags = 127;
+inline constexpr std::uint8_t kSharedOnly = 128;   // one whose main checkout's and other worktrees' own files stay
 
 struct Entry {
   EntryKind kind = EntryKind::directory;
@@ -72,7 +72,7 @@ struct TextList {
 };
 
 inline constexpr std::uint32_t kPlanMagic = 0x31504C4F;  // "OLP1"
-inline constexpr std::uint32_t kPlanVersion = 10;
+inline constexpr std::uint32_t kPlanVersion = 11;
 inline constexpr std::uint32_t kMostEntries = 1024;
 inline constexpr std::uint32_t kMostSources = 512;
 inline constexpr std::uint32_t kMostPorts = 64;

@@ -13,6 +13,7 @@ std::uint8_t flags_of(BindOptions options) {
   if (options.directory) flags |= kIsDirectory;
   if (options.guarded) flags |= kGuarded;
   if (options.guarded && options.git_directory) flags |= kGitDirectory;
+  if (options.guarded && options.shared_only) flags |= kSharedOnly;
   return static_cast<std::uint8_t>(flags);
 }
 

@@ -37,6 +37,7 @@ struct BindOptions {
   bool map_owner = false;
   bool guarded = false;
   bool git_directory = false;
+  bool shared_only = false;
 };
 
 class View {

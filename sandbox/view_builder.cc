@@ -126,7 +126,8 @@ Status ViewBuilder::add_bind(const Bind& bind) {
                       .directory = opened.directory,
                       .map_owner = maps_owner(plan_, opened, read_only),
                       .guarded = guards_ && !read_only && is_the_hosts(plan_, bind),
-                      .git_directory = is_git_directory(bind)};
+                      .git_directory = is_git_directory(bind),
+                      .shared_only = bind.shared_only};
   view_.bind_source(opened.index, bind.target, options, rights_of(bind));
   return {};
 }

@@ -256,9 +256,11 @@ class ExecCommand {
       return {};
     std::vector<WatchedRoot> roots;
     if (!changes_) roots.push_back({plan_->sandbox.workspace});
-    for (const sandbox::Bind& bind : plan_->sandbox.binds)
-      if (bind.access == sandbox::Access::read_write && bind.target == bind.source)
-        roots.push_back({bind.source, bind.git_directory});
+    for (const sandbox::Bind& bind : plan_->sandbox.binds) {
+      const auto holds_it = [&](const WatchedRoot& root) { return is_or_contains(root.path, bind.source); };
+      if (bind.access != sandbox::Access::read_write || bind.target != bind.source) continue;
+      if (std::none_of(roots.begin(), roots.end(), holds_it)) roots.push_back({bind.source, bind.git_directory});
+    }
     return aftermath_.watch(roots);
   }
 

@@ -48,6 +48,13 @@ Result<bool> is_bare_repository(const std::string& path) {
          TRY(is_a(path + "/refs", S_IFDIR));
 }
 
+// A repository's own, or a linked worktree's.
+bool is_git_directory(const std::string& path) {
+  struct stat found {};
+  return ::lstat((path + "/HEAD").c_str(), &found) == 0 &&
+         (::lstat((path + "/objects").c_str(), &found) == 0 || ::lstat((path + "/commondir").c_str(), &found) == 0);
+}
+
 // Entries of a directory; more than `most` are a refusal.
 Result<std::vector<std::string>> list_names(const std::string& directory, std::size_t most) {
   DIR* stream = ::opendir(directory.c_str());
@@ -115,7 +122,7 @@ class Maker {
     for (const NamedPath& one : paths_in_settings(*text)) {
       const bool by_settings = one.from == NamedPath::From::settings;
       for (const std::string& root : shown_) {
-        if (!by_settings && one.path[0] != '/' && TRY(is_bare_repository(root))) continue;  // no work tree
+        if (!by_settings && one.path[0] != '/' && is_git_directory(root)) continue;  // no work tree
         const std::string base = by_settings ? settings.substr(0, settings.rfind('/')) : root;
         TRY(protect_path(one, clean_path(one.path[0] == '/' ? one.path : base + "/" + one.path), root, depth));
       }

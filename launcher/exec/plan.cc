@@ -97,13 +97,11 @@ class PlanMaker {
                             (options_.overlay ? "read by git" : "written by git") + "; --deny hides what it names");
     }
     if (directory.empty() || is_shown(directory)) return;
-    // Under an overlay it is read: a commit would be the host's at once.
-    const auto access = options_.overlay ? sandbox::Access::read_only : sandbox::Access::read_write;
-    sandbox_.binds.push_back({.source = directory,
-                              .target = directory,
-                              .access = access,
-                              .where_guarded = !options_.overlay,
-                              .git_directory = true});
+    for (sandbox::Bind& bind : repository_binds(plan_.repository)) {
+      // Under an overlay it is read: a commit would be the host's at once.
+      if (options_.overlay) bind = {.source = bind.source, .target = bind.target, .git_directory = true};
+      sandbox_.binds.push_back(std::move(bind));
+    }
     if (options_.overlay)
       plan_.notes.push_back("the repository " + shown(directory) +
                             " lies outside of the workspace: under the overlay git reads it, and can't commit");

@@ -144,6 +144,23 @@ Repository find_repository(const std::string& workspace, const std::string& home
   return found;
 }
 
+std::vector<sandbox::Bind> repository_binds(const Repository& repository) {
+  std::vector<sandbox::Bind> binds;
+  if (repository.directory.empty()) return binds;
+  const bool linked = repository.own != repository.directory;
+  auto add = [&](const std::string& path, bool shared_only) {
+    binds.push_back({.source = path,
+                     .target = path,
+                     .access = sandbox::Access::read_write,
+                     .where_guarded = true,
+                     .git_directory = true,
+                     .shared_only = shared_only});
+  };
+  add(repository.directory, linked);
+  if (linked) add(repository.own, false);
+  return binds;
+}
+
 std::vector<std::string> worktree_pointers(const std::string& git_directory) {
   constexpr std::size_t kMost = 32;
   std::vector<std::string> pointers;

@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "sandbox/plan.h"
+
 namespace oncelatch::launcher {
 
 struct Repository {
@@ -25,6 +27,10 @@ struct Repository {
 // `workspace`: a real path. `home`: real path of the caller's, empty when unknown; it is never shown, nor is
 // that of the workspace's owner.
 [[nodiscard]] Repository find_repository(const std::string& workspace, const std::string& home);
+
+// Where git writes in it: writable, and only where the broker knows what may be made there. Of a linked worktree what
+// all share, and its own directory; the main checkout's own files and other worktrees' stay.
+[[nodiscard]] std::vector<sandbox::Bind> repository_binds(const Repository& repository);
 
 // The pointers `.git` of the linked worktrees that a repository knows and that know it: without them git takes a
 // worktree for removed, and forgets it. At most 32.

@@ -66,10 +66,10 @@ for name in hooks/pre-commit hooks/post-checkout config config.worktree commondi
     worktrees/fix/gitdir worktrees/fix/commondir worktrees/fix/config.worktree worktrees/evil/commondir .git modules/x/config; do
   mkdir -p "$(dirname $name)" || continue
   echo evil > $name && echo MADE $name
-  echo evil > tmp; mv tmp $name && echo MOVED $name
-  ln -s tmp $name && echo LINKED $name
+  echo evil > objects/tmp; mv objects/tmp $name && echo MOVED $name
+  ln -s objects/tmp $name && echo LINKED $name
 done 2>/dev/null
-mkdir h 2>/dev/null || true; mv hooks old 2>/dev/null && echo MOVED hooks
+mkdir objects/h 2>/dev/null || true; mv hooks objects/old 2>/dev/null && echo MOVED hooks
 echo tried)sh";
   for (const char* place : {"fix", "repository/part"}) {
     const Output output = at(place, kHostile);
@@ -159,6 +159,40 @@ TEST_P(ExecRepository, OtherWorktreesArentForgotten) {
   EXPECT_EQ(host("git worktree list --porcelain | grep -c prunable; git -C ../third status --porcelain; git -C ../fix "
                  "fsck 2>&1"),
             "0\n");
+}
+
+// The user's checkout, and what others work in, have files of their own in the repository: its index, its HEAD, a
+// paused rebase. A session in a linked worktree has no business there.
+TEST_P(ExecRepository, TheMainCheckoutsOwnFilesStay) {
+  link_worktree();
+  ASSERT_EQ(
+      host("git worktree add -q -b third ../third 2>&1; echo staged > s; git add s; git -C ../third rebase -q main"),
+      "");
+  const std::string look =
+      "find .git -type f ! -path '*/objects/*' ! -path '*/refs/*' ! -path '*/logs/*' ! -path '.git/worktrees/fix/*' | "
+      "sort | "
+      "xargs sha256sum; ls -A .git .git/worktrees/third";
+  const std::string before = host(look);
+  const Output output = at("fix", R"sh(exec 2>/dev/null; set +e; git=$(git rev-parse --git-common-dir)
+for place in $git $git/worktrees/third; do
+  cd $place
+  for name in index HEAD ORIG_HEAD FETCH_HEAD MERGE_HEAD MERGE_MSG COMMIT_EDITMSG rebase-merge/msgnum sequencer/todo new index.lock MERGE_RR; do
+    mkdir -p $(dirname $name); echo evil > $name && echo WRITTEN $place/$name
+    echo evil > $git/objects/x; mv $git/objects/x $name && echo MOVED $place/$name; ln $git/objects/x $name && echo LINKED $place/$name
+  done
+  mv index $git/objects/y && echo TAKEN; truncate -s 0 index && echo TRUNCATED
+done
+rm -rf $git/objects/x; mv $git/worktrees/third $git/worktrees/other && echo MOVED; echo tried)sh");
+  EXPECT_EQ(output.out, "tried\n");
+  EXPECT_EQ(host(look), before);
+  EXPECT_THAT(host("git status --short; git -C ../third status --short; git fsck 2>&1"),
+              AllOf(HasSubstr("A  s"), Not(HasSubstr("error"))));
+  // Its own it writes, and those that it makes.
+  const Output work =
+      at("fix", std::string("set -e; ") + kWork +
+                    "; git worktree add -q -b more more; cd more; echo m > m; git add m; git commit -qm more");
+  EXPECT_EQ(work.status.shell_code(), 0) << work.err;
+  EXPECT_EQ(host("git log -1 --format=%s more"), "more\n");
 }
 
 // One that the host makes meanwhile, on which no mount lies.

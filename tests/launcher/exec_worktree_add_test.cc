@@ -81,11 +81,11 @@ for text in (top + "/other/.git\n", top + "/w/.git", top + "/w/.git\n\n", "../..
 # Not empty, a link, in a git directory, where names have a meaning, moved away meanwhile.
 os.mkdir(top + "/full"); write(top + "/full/x", "x")
 os.symlink("full", top + "/link")
-os.makedirs(top + "/.idea", exist_ok=True); os.makedirs(git + "/in", exist_ok=True)
+os.makedirs(top + "/.idea", exist_ok=True); os.makedirs(git + "/objects/in", exist_ok=True)
 for place in ("full", "link", ".idea", "part", "."):
     write(own + "/gitdir", top + "/" + place + "/.git\n")
     attempt("place " + place, top + "/" + place + "/.git", "gitdir: x\n")
-write(own + "/gitdir", git + "/in/.git\n"); attempt("in git", git + "/in/.git", "gitdir: x\n")
+write(own + "/gitdir", git + "/objects/in/.git\n"); attempt("in git", git + "/objects/in/.git", "gitdir: x\n")
 for flags in (os.O_WRONLY | os.O_CREAT, os.O_WRONLY | os.O_CREAT | os.O_EXCL, os.O_RDWR | os.O_CREAT | os.O_TRUNC):
     write(own + "/gitdir", top + "/w/.git\n"); attempt("other flags", top + "/w/.git", "x", flags=flags)
 # The right way: what is there is ours, whatever is written, before and after.
@@ -122,7 +122,7 @@ TEST_P(ExecWorktreeAdd, WhatItSaysIsOurs) {
               "right gitdir: GIT/worktrees/evil\nshared ../..\ngitdir: GIT/worktrees/evil TOP/w/.git ../..\n"
               "again gitdir: GIT/worktrees/evil\n")
         << place << output.err;
-    (void)host("rm -rf .git/worktrees/evil* .git/in; cd ../" + std::string(place) + " && git clean -qfdx");
+    (void)host("rm -rf .git/worktrees/evil* .git/objects/in; cd ../" + std::string(place) + " && git clean -qfdx");
   }
 }
 

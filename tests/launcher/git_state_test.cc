@@ -150,19 +150,18 @@ TEST_P(GitStateExec, WhatLeadsElsewhereIsOutOfTheWay) {
   scratch.write("index.hostile", index_of({"../home/written", ".git/hooks/pre-commit", "a"}), 0644);
   scratch.write("home/secret", "secret\n", 0644);
   const std::string mark = "touch " + path("home/MARK");
-  const std::string git = "git=$(git rev-parse --git-common-dir); own=$(git rev-parse --git-dir); ";
+  const std::string git = "git=$(git rev-parse --git-dir); ";
   struct Attack {
     std::string made;
     std::string told;
     const char* then;
   };
   const std::vector<Attack> attacks = {
-      {git + "cp '" + path("index.hostile") + "' $git/index", ".git/index",
+      {git + "cp '" + path("index.hostile") + "' $git/index", "/index",
        "git checkout -- .; git checkout-index -af; git restore ."},
-      {git + "cp '" + path("index.hostile") +
-           "' x; mv x $own/index; mkdir -p $git/worktrees/fix; cp $own/index $git/worktrees/fix/index",
-       "worktrees/fix/index", "git -C ../fix checkout -- ."},
-      {git + "echo 'ref: commondir' > $git/ORIG_HEAD", ".git/ORIG_HEAD", "git reset -q; git status"},
+      {git + "cp '" + path("index.hostile") + "' x; mv x $git/index", "/index",
+       "git checkout -- .; git restore --source=HEAD ."},
+      {git + "echo 'ref: commondir' > $git/ORIG_HEAD", "/ORIG_HEAD", "git reset -q; git status"},
       {git + "mkdir -p $git/rebase-merge; echo '$(" + mark +
            ")' > $git/rebase-merge/msgnum; echo 1 > $git/rebase-merge/end",
        "rebase-merge/msgnum",
@@ -170,19 +169,19 @@ TEST_P(GitStateExec, WhatLeadsElsewhereIsOutOfTheWay) {
        "\"${PS1@P}\""},
       {git + "n=1111111111111111111111111111111111111111; mkdir -p $git/rr-cache/$n; : > $git/rr-cache/$n/preimage; "
              "printf '%s\\t../home/secret\\0' $n > $git/MERGE_RR",
-       ".git/MERGE_RR", "git commit -q --allow-empty -m x; cat .git/rr-cache/*/postimage"},
+       "/MERGE_RR", "git commit -q --allow-empty -m x; cat .git/rr-cache/*/postimage"},
       {git + "mkdir -p $git/rebase-merge git-merge-x; printf '#!/bin/sh\\n" + mark +
            "\\n' > git-merge-x/e; chmod +x git-merge-x/e; "
            "echo x/e > $git/rebase-merge/strategy",
        "rebase-merge/strategy", "git rebase --continue"},
-      {git + "rm -f $git/index; mkfifo $git/index", ".git/index", "timeout 5 git status || echo stuck"},
+      {git + "rm -f $git/index; mkfifo $git/index", "/index", "timeout 5 git status || echo stuck"},
   };
   for (const Attack& attack : attacks) {
     for (const char* place : {"repository", "fix"}) {
       const Output output = at(place, attack.made, {"--read", path("index.hostile")});
       EXPECT_THAT(output.err, AllOf(HasSubstr(attack.told), HasSubstr("moved"))) << attack.made << place;
-      const std::string said = host("bash -c '" + std::string("exec 2>&1; ") + "true'; bash <<'EOS' 2>&1\n" +
-                                    std::string(attack.then) + "\nEOS");
+      const std::string said =
+          host("cd ../" + std::string(place) + "; bash <<'EOS' 2>&1\n" + std::string(attack.then) + "\nEOS");
       EXPECT_THAT(said, AllOf(Not(HasSubstr("secret")), Not(HasSubstr("stuck")))) << attack.made;
       EXPECT_FALSE(scratch.exists("home/MARK")) << attack.made;
       EXPECT_FALSE(scratch.exists("home/written")) << attack.made;

@@ -277,14 +277,9 @@ git add -f -A; git commit -qm agent)sh";
 
 // The index of the checkout lies in the git directory, too.
 TEST_P(WorktreeOf, ChangesThatTheIndexHidesAreKept) {
-  constexpr const char* kHostile = R"sh(
-echo agent > a; echo agent > src/s; git commit -qam agent
-common=$(git rev-parse --git-common-dir); cd "$1" 2>/dev/null
-export GIT_DIR=$common GIT_WORK_TREE=$PWD
-git update-index --assume-unchanged a; git update-index --skip-worktree src/s; git ls-files -v > $common/said)sh";
   ASSERT_EQ(host("echo mine >> a; echo mine >> src/s"), "");
-  ASSERT_EQ(session("fix", kHostile).status.shell_code(), 0);
-  ASSERT_EQ(host("cat .git/said | cut -c1,3- | grep -cE '^(ha|Ssrc/s)'"), "2\n");
+  ASSERT_EQ(session("fix", "echo agent > a; echo agent > src/s; git commit -qam agent").status.shell_code(), 0);
+  ASSERT_EQ(host("git update-index --assume-unchanged a; git update-index --skip-worktree src/s"), "");
   EXPECT_EQ(host("git status --porcelain"), "");  // so git itself says
   const std::string before = head();
   const Output output = worktree({"apply", "fix"});

@@ -115,10 +115,14 @@ TEST(PlanWire, BadFieldsAreRefused) {
       [](PlanFields& f) { f.entries[0].target = "/a/./b"; },
       [](PlanFields& f) { f.entries[0].target = "/" + std::string(5000, 'x'); },
       [](PlanFields& f) { f.entries[0].mode = 010000; },
-      [](PlanFields& f) { f.entries[0].flags = kKnownFlags + 1; },
+      [](PlanFields& f) { f.entries[0].flags = kSharedOnly; },
+      [](PlanFields& f) { f.entries[0].flags = kGuarded | kSharedOnly; },
+      [](PlanFields& f) { f.entries[0].flags = kGitDirectory; },
       [](PlanFields& f) { f.own_branch.reference = "refs/heads/x"; },
       [](PlanFields& f) { f.own_branch.git_directory = "/ws/.git"; },
-      [](PlanFields& f) { f.own_branch = {"ws/.git", "refs/heads/x"}; },
+      [](PlanFields& f) {
+        f.own_branch = {"ws/.git", "refs/heads/x"};
+      },
       [](PlanFields& f) { f.entries[0].source = 0; },
       [](PlanFields& f) { f.entries[0].kind = static_cast<EntryKind>(kEntryKinds); },
       [](PlanFields& f) { f.entries[0].rights = static_cast<Rights>(kRightsKinds); },
