@@ -155,6 +155,28 @@ bool GuardRules::keep_other_branches(const char* git_directory, const char* refe
   return git_directory_ != nullptr && reference_ != nullptr;
 }
 
+namespace {
+
+// What git itself has in a git directory: its messages and pseudo references are in capitals. Another name would be
+// taken for a reference before those in refs/.
+bool is_gits_own_name(const char* rest) {
+  constexpr const char* kNames[] = {"index",       "refs",         "objects",     "logs",       "info",   "modules",
+                                    "worktrees",   "lfs",          "rr-cache",    "hooks",      "config", "branches",
+                                    "description", "rebase-merge", "shallow",     "sequencer",  "gc",     "packed-refs",
+                                    "annex",       "rebase-apply", "sharedindex", "next-index", "gitk"};
+  const char* at = rest;
+  while ((*at >= 'A' && *at <= 'Z') || *at == '_') ++at;
+  if (at != rest) return *at == 0 || std::strcmp(at, ".lock") == 0;
+  for (const char* name : kNames) {
+    const std::size_t size = std::strlen(name);
+    const char end = std::strncmp(rest, name, size) == 0 ? rest[size] : 'x';
+    if (end == 0 || end == '/' || end == '.' || (end == '-' && std::strcmp(name, "next-index") == 0)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 // gitrepository-layout(5). A lock beside HEAD or packed-refs is made and removed also where nothing comes of it.
 bool GuardRules::keeps(const char* path, Making making) const {
   if (git_directory_ == nullptr) return false;
@@ -166,6 +188,7 @@ bool GuardRules::keeps(const char* path, Making making) const {
     ++rest;
   }
   const bool directory = making == Making::directory;
+  if (!is_gits_own_name(rest)) return true;
   if (same(rest, "logs")) return !directory;
   if (const char* log = behind(rest, "logs"); log != nullptr) rest = same(log, "HEAD") ? "" : log;
   if (same(rest, "HEAD") || same(rest, "packed-refs")) return true;

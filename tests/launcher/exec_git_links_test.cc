@@ -156,6 +156,22 @@ ln -s fix $own.lock && echo LOCK; cat kept > $own.lock; mv $own.lock $own; git l
   EXPECT_EQ(output.out, "first\n") << output.err;
 }
 
+// Beside refs/ such a name would be found before it.
+TEST_P(ExecGitLinks, NoNameStandsForAnotherBranch) {
+  ASSERT_EQ(host("git branch release; git tag v1"), "");
+  for (const char* place : {"repository", "fix"}) {
+    const Output output = at(place, R"sh(exec 2>/dev/null; h=$(git rev-parse HEAD)
+for git in $(git rev-parse --git-dir) $(git rev-parse --git-common-dir); do
+  for name in release v1 origin/main heads/release tags/v1 Release main.x; do
+    mkdir -p $git/$(dirname $name); echo $h > $git/$name && echo WRITTEN $name; echo $h > x; mv x $git/$name && echo MOVED $name
+  done
+done
+git commit -q --allow-empty -m fine && git commit -q --amend --allow-empty -m finer && git log -1 --format=%s)sh",
+                             {"--git", "own-branch"});
+    EXPECT_EQ(output.out, "finer\n") << place << output.err;
+  }
+}
+
 // What it says can't be held: whoever has its lock open writes it after it was moved.
 TEST_P(ExecGitLinks, TheOwnBranchNamesACommit) {
   ASSERT_EQ(host("git branch other && git worktree add -q -b topic ../topic 2>&1; git -C ../topic pack-refs --all"),
