@@ -302,6 +302,10 @@ Broker::Answer Broker::make_hard_link(const Request& request) {
   if (rc = inspect(object.number, found); rc == 0) rc = name_of(object.number, source);
   if (rc < 0) return Answer::error(rc);
   if (rules_.tree_of(to.path) == nullptr && rules_.tree_of(source) == nullptr) return Answer::by_kernel();
+  // The kernel makes no other name of a directory, and says so.
+  if (is_type(found, S_IFDIR))
+    return Answer::error(sys::call(__NR_linkat, AT_FDCWD, ObjectPath(object.number).c_str(), to.parent.number, to.name,
+                                   AT_SYMLINK_FOLLOW));
   const TwoNames names{HeldUse::link,   source,  rules_.judge_changing(source),
                        object.number,   to.path, rules_.judge_moving(source, to.path, making_of(found)),
                        to.parent.number};

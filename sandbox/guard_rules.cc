@@ -307,7 +307,6 @@ bool GuardRules::leads_to_tree(const char* path) const {
 }
 
 Ruling GuardRules::judge_changing(const char* path) const {
-  if (leads_to_tree(path)) return Ruling::refused;
   const char* part = guarded_part(path);
   if (part == nullptr) return Ruling::allowed;
   const bool kept = keeps(path, Making::file) || is_of_another_checkout(path, part);
@@ -372,6 +371,7 @@ bool GuardRules::holds_pointers(const char* path) const {
 Ruling GuardRules::judge_moving(const char* from, const char* to, Making making) const {
   const Ruling ruling = judge_making(to, making);
   if (making == Making::file || ruling == Ruling::refused) return ruling;
+  if (leads_to_tree(from)) return Ruling::refused;
   const bool crosses = making == Making::tree && is_in_git_directory(from) != is_in_git_directory(to);
   if (crosses || holds_pointers(from)) return Ruling::refused;
   return may_be_held(to) && !may_be_held(from) ? Ruling::held : ruling;

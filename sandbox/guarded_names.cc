@@ -100,7 +100,7 @@ constexpr GuardedName kNames[] = {
     {".junie/mcp/**", Guard::refused, "agent", "an agent starts the servers that it names"},
     {".junie/**", Guard::held, "agent", "an agent takes it for instructions"},
     {".trae/**", Guard::held, "agent", "an agent takes it for instructions"},
-    {".github/hooks/**", Guard::refused, "agent", "an agent runs it"},
+    {".github/hooks/**", Guard::held, "agent", "an agent runs it"},
     {".factory/**", Guard::refused, "agent", "an agent's settings, hooks and servers"},
     {".kilocode/mcp.json", Guard::refused, "agent", "an agent starts the servers that it names"},
     {".kilocode/**", Guard::held, "agent", "an agent takes it for instructions"},
