@@ -51,4 +51,12 @@ Result<std::string> sha256_of(int fd, std::string_view name) {
   return hexadecimal(digest.data(), size);
 }
 
+Result<std::string> sha256_of_text(std::string_view text) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned size = 0;
+  if (EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha256(), nullptr) != 1)
+    return library_failure("text");
+  return hexadecimal(digest.data(), size);
+}
+
 }  // namespace oncelatch::verify

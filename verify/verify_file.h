@@ -33,5 +33,6 @@ namespace oncelatch::verify {
 
 // Of all bytes of the file, wherever its offset stands; 64 lower-case hexadecimal digits.
 [[nodiscard]] Result<std::string> sha256_of(int fd, std::string_view name);
+[[nodiscard]] Result<std::string> sha256_of_text(std::string_view text);
 
 }  // namespace oncelatch::verify
