@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "verify/manifest.h"
+#include "verify/version.h"
 
 namespace {
 

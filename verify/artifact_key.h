@@ -1,4 +1,4 @@
-// The key to VerifiedArtifact's constructor. Only verify_file() and open_program() can make one.
+// The key to VerifiedArtifact's constructor. Only verify_file(), open_program() and open_checked() can make one.
 //
 //   return VerifiedArtifact(ArtifactKey(), std::move(file), path, digest, is_script, identity);   // in verify_file()
 //
@@ -13,6 +13,8 @@
 
 namespace oncelatch::verify {
 
+struct CheckedTree;
+
 class ArtifactKey {
  public:
   ArtifactKey(const ArtifactKey&) = delete;
@@ -23,6 +25,7 @@ class ArtifactKey {
   friend Result<VerifiedArtifact> verify_file(const std::string& path,
                                               const std::optional<std::string>& expected_sha256);
   friend Result<VerifiedArtifact> open_program(const std::string& path);
+  friend Result<VerifiedArtifact> open_checked(CheckedTree& tree, const std::string& path, const std::string& place);
 };
 
 }  // namespace oncelatch::verify

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/untrusted.h"
 #include "verify/verify_file.h"
+#include "verify/version.h"
 
 namespace oncelatch::verify {
 
@@ -179,19 +180,6 @@ std::string described(const Platform& platform) {
 }
 
 }  // namespace
-
-bool is_version(std::string_view text) {
-  std::size_t at = 0;
-  for (int group = 0; group < 3; ++group) {
-    const std::size_t start = at;
-    while (at < text.size() && is_digit(text[at])) ++at;
-    if (at == start || at - start > 9) return false;
-    if (group < 2 && (at == text.size() || text[at++] != '.')) return false;
-  }
-  if (at == text.size()) return true;
-  return text[at] == '-' && text.size() <= kMostWord && is_word(text.substr(at + 1)) && is_alphanumeric(text[at + 1]) &&
-         text.find("..") == std::string_view::npos;
-}
 
 Result<Manifest> parse_manifest(std::string_view bytes) {
   Result<Json> parsed = parse_json(bytes, {.bytes = kMostManifestBytes, .depth = 8, .nodes = 16384}, "the manifest");

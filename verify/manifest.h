@@ -40,8 +40,6 @@ struct Manifest {
 inline constexpr std::size_t kMostManifestBytes = std::size_t{1} << 20;
 
 [[nodiscard]] Result<Manifest> parse_manifest(std::string_view bytes);
-// "2.21.0", "2.21.0-beta.1": fit for the name of a directory.
-[[nodiscard]] bool is_version(std::string_view text);
 // What the manifest has digests for is one version: nothing, "latest", or exactly that may be asked for.
 [[nodiscard]] Status check_version(const std::string& asked, const Manifest& manifest);
 // The one archive for a machine. None or several: refused, with those that came close.

@@ -1,7 +1,10 @@
 #include "verify/program_file.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <signal.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <array>
@@ -87,6 +90,22 @@ Result<VerifiedArtifact> open_program(const std::string& path) {
   std::string real = TRY(real_path_of(path, identity));
   bool is_script = starts_as_script(file.get());
   return VerifiedArtifact(ArtifactKey(), std::move(file), std::move(real), {}, is_script, identity);
+}
+
+namespace {
+
+bool on_nfs(int fd) {
+  struct statfs status {};
+  return ::fstatfs(fd, &status) == 0 && status.f_type == NFS_SUPER_MAGIC;
+}
+
+}  // namespace
+
+Status take_lease(int fd, const std::string& path) {
+  ::fcntl(fd, F_SETSIG, SIGURG);  // ignored by default; SIGIO would end us when somebody tries to write
+  if (::fcntl(fd, F_SETLEASE, F_RDLCK) == 0 || errno != EAGAIN || on_nfs(fd)) return {};
+  return fail_errno("verify", shown(path), ETXTBSY, "wait until it is written, then try again",
+                    "open for writing elsewhere");
 }
 
 }  // namespace oncelatch::verify

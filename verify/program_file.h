@@ -27,5 +27,8 @@ namespace oncelatch::verify {
 // Where the opened file stands, without symlinks.
 [[nodiscard]] Result<std::string> real_path_of(const std::string& path, const FileIdentity& identity);
 [[nodiscard]] bool starts_as_script(int fd);
+// Keeps writers out until the descriptor is closed. Where the kernel gives no lease the identity has to do, but a file
+// that is open for writing right now is refused. (NFS answers as if it were when it merely has no delegation.)
+[[nodiscard]] Status take_lease(int fd, const std::string& path);
 
 }  // namespace oncelatch::verify

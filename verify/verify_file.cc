@@ -2,12 +2,9 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/magic.h>
 #include <openssl/crypto.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -50,20 +47,6 @@ Status check_owner(const struct stat& status, const std::string& path) {
   return {};
 }
 
-bool on_nfs(int fd) {
-  struct statfs status {};
-  return ::fstatfs(fd, &status) == 0 && status.f_type == NFS_SUPER_MAGIC;
-}
-
-// Keeps writers out until the descriptor is closed. Where the kernel gives no lease the identity has to do, but a file
-// that is open for writing right now is refused. (NFS answers as if it were when it merely has no delegation.)
-Status lease(int fd, const std::string& path) {
-  ::fcntl(fd, F_SETSIG, SIGURG);  // ignored by default; SIGIO would end us when somebody tries to write
-  if (::fcntl(fd, F_SETLEASE, F_RDLCK) == 0 || errno != EAGAIN || on_nfs(fd)) return {};
-  return fail_errno("verify", shown(path), ETXTBSY, "wait until it is written, then try again",
-                    "open for writing elsewhere");
-}
-
 Status check_digest(const std::string& path, const std::string& actual, const std::optional<std::string>& expected) {
   if (!expected || CRYPTO_memcmp(actual.data(), expected->data(), kDigits) == 0) return {};
   return refuse(path, fmt::format("SHA-256 is {}, expected {}; nothing was started", actual, *expected),
@@ -85,7 +68,7 @@ Result<VerifiedArtifact> verify_file(const std::string& path, const std::optiona
   Fd file = TRY(open_program_file(path, "give `--cli-path FILE`"));
   struct stat status = TRY(status_of(file.get(), path));
   TRY(check_owner(status, path));
-  TRY(lease(file.get(), path));
+  TRY(take_lease(file.get(), path));
   FileIdentity identity = identity_of(status);
   std::string digest = TRY(sha256_of(file.get(), path));
   bool is_script = starts_as_script(file.get());

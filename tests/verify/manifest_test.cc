@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "verify/version.h"
+
 namespace oncelatch::verify {
 namespace {
 
@@ -245,6 +247,21 @@ TEST(Manifest, OfSeveralFormatsTheFirstIsTaken) {
 TEST(Manifest, WhatItQuotesIsEscaped) {
   const std::string text = refusal(manifest_of({Entry{.os = "\\u001b[2J\\u202ex"}.text()}));
   EXPECT_THAT(text, AllOf(HasSubstr("os"), Not(HasSubstr("\x1b")), Not(HasSubstr("\xe2\x80\xae"))));
+}
+
+TEST(Versions, OlderAndNewer) {
+  const std::vector<const char*> rising = {
+      "0.0.1",        "0.0.2",         "0.1.0",      "1.0.0-alpha", "1.0.0-alpha.1", "1.0.0-alpha.beta",
+      "1.0.0-beta.2", "1.0.0-beta.11", "1.0.0-rc.1", "1.0.0",       "1.0.10",        "1.2.0",
+      "2.9.9",        "2.10.0",        "10.0.0"};
+  for (std::size_t i = 0; i < rising.size(); ++i) {
+    EXPECT_TRUE(is_version(rising[i])) << rising[i];
+    for (std::size_t j = 0; j < rising.size(); ++j) {
+      const int order = compare_versions(rising[i], rising[j]);
+      EXPECT_EQ(order < 0, i < j) << rising[i] << ' ' << rising[j];
+      EXPECT_EQ(order > 0, i > j) << rising[i] << ' ' << rising[j];
+    }
+  }
 }
 
 TEST(Platform, ThisMachineIsKnown) {
