@@ -13,7 +13,7 @@
 //
 // After a kill or a power failure at any moment the book names only versions that are whole. Ownership: holds the
 // directories open. Threads: one. Failure: Error of stage "verify"; a place that others could change, or that leads
-// through a link, is refused before anything is made or read. After fork: not used. Source: docs/PREPARE.md.
+// through a link, is refused before anything is made or read. After fork: not used.
 #pragma once
 
 #include <chrono>

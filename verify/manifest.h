@@ -6,7 +6,7 @@
 //   Package package = TRY(choose_package(manifest, TRY(this_platform())));
 //
 // Ownership: values. Threads: no state. Failure: Error of stage "verify", what it quotes escaped. Units: bytes,
-// hexadecimal digits. After fork: allocates. Source: the manifest as served; its fields are in docs/PREPARE.md.
+// hexadecimal digits. After fork: allocates. Source: the manifest as it is served.
 #pragma once
 
 #include <cstdint>

@@ -7,7 +7,7 @@
 //   std::string text = print_book(book);                       // the same book gives the same bytes
 //
 // Ownership: values. Threads: no state. Failure: Error of stage "verify"; a book that isn't exactly of this form is
-// refused. Units: bytes, seconds since the epoch, hexadecimal digits. After fork: allocates. Source: docs/PREPARE.md.
+// refused. Units: bytes, seconds since the epoch, hexadecimal digits. After fork: allocates.
 #pragma once
 
 #include <sys/types.h>

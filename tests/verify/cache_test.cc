@@ -207,7 +207,7 @@ TEST_F(ManagedCache, AA092PlacesThatOthersChangeAreRefused) {
   ASSERT_TRUE(install("2.1.0"));
   for (const std::string& part :
        {share, share + "/oncelatch", root, root + "/kiro", root + "/kiro/versions", root + "/kiro/staging"}) {
-    for (mode_t mode : {0775, 0702, 01777}) {
+    for (mode_t mode : {0775U, 0702U, 01777U}) {
       ASSERT_EQ(::chmod(part.c_str(), mode), 0);
       const bool is_as_tmp = mode == 01777 && ::geteuid() == 0 && part.size() < root.size();
       EXPECT_EQ(refused() == "", is_as_tmp) << part << ' ' << mode;

@@ -1,108 +1,19 @@
 // Archives that a hostile or careless vendor could ship, by case and by kind: nothing outside of the directory changes,
-// and what isn't plain is refused. Then those that real tools make.
-#include "verify/unpack.h"
-
-#include <fcntl.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
-#include <functional>
-#include <sstream>
-
-#include "base/beneath.h"
-#include "base/process.h"
-#include "tests/support/archive_writer.h"
-#include "verify/tree_record.h"
+// and what isn't plain is refused.
+#include "tests/verify/unpack_support.h"
 
 namespace oncelatch::verify {
 namespace {
 
-namespace fs = std::filesystem;
 using test::packed_gzip;
 using test::packed_xz;
 using test::packed_zstd;
 using test::TarWriter;
-using test::ZipEntry;
 using test::ZipWriter;
-using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::Not;
 
-using Build = std::function<void(TarWriter&)>;
-
-class Unpack : public ::testing::Test {
- protected:
-  void SetUp() override {
-    std::string name = ::testing::TempDir() + "oncelatch-unpack-XXXXXX";
-    root = ::mkdtemp(name.data());
-    std::ofstream(root + "/SECRET") << "secret";
-    std::ofstream(root + "/victim") << "victim";
-    fs::create_directories(root + "/OUT");
-  }
-  void TearDown() override {
-    const Fd above = *open_directory(fs::path(root).parent_path());
-    (void)remove_tree(above.get(), fs::path(root).filename());
-  }
-  // Kinds, modes, links, sizes, times and contents of all but what is unpacked.
-  [[nodiscard]] std::string outside() const {
-    std::ostringstream all;
-    for (auto at = fs::recursive_directory_iterator(root); at != fs::recursive_directory_iterator(); ++at) {
-      if (at->path() == root + "/staging") at.disable_recursion_pending();
-      if (at->path().filename() == "staging" || at->path().filename() == "archive") continue;
-      struct stat found {};
-      EXPECT_EQ(::lstat(at->path().c_str(), &found), 0);
-      all << at->path() << ' ' << found.st_mode << ' ' << found.st_nlink << ' ' << found.st_size << ' ' << found.st_uid
-          << ' ' << found.st_mtim.tv_nsec << '\n';
-    }
-    return all.str();
-  }
-  [[nodiscard]] std::string unpacked(const std::string& bytes, ArchiveFormat format, UnpackLimits limits = {}) {
-    (void)remove_tree(open_directory(root)->get(), "staging");
-    fs::create_directory(root + "/staging");
-    std::ofstream(root + "/archive", std::ios::binary) << bytes;
-    const Fd archive(::open((root + "/archive").c_str(), O_RDONLY));
-    const Fd directory = *open_directory(root + "/staging");
-    const std::string before = outside();
-    const Status done = unpack(archive.get(), format, directory.get(), limits);
-    EXPECT_EQ(outside(), before);
-    for (const char* name : {"/tmp/ABS", "/tmp/esc"}) EXPECT_FALSE(fs::exists(name));
-    for (const auto& one : fs::recursive_directory_iterator(root + "/staging"))
-      EXPECT_TRUE(one.is_regular_file() || one.is_directory()) << one.path();
-    return done ? "" : done.error().message();
-  }
-  // In each of the three compressions, since the walk is the same.
-  void expect_refused(const char* id, const Build& build, const std::string& words = "verify: the archive") {
-    TarWriter tar;
-    build(tar);
-    const std::string bytes = tar.end();
-    EXPECT_THAT(unpacked(packed_xz(bytes), ArchiveFormat::tar_xz), AllOf(HasSubstr(words), Not(HasSubstr("\x1b"))))
-        << id;
-    EXPECT_NE(unpacked(packed_gzip(bytes), ArchiveFormat::tar_gz), "") << id;
-    EXPECT_NE(unpacked(packed_zstd(bytes), ArchiveFormat::tar_zst), "") << id;
-  }
-  [[nodiscard]] std::string tar_xz(const Build& build) {
-    TarWriter tar;
-    build(tar);
-    return unpacked(packed_xz(tar.end()), ArchiveFormat::tar_xz);
-  }
-  [[nodiscard]] std::vector<std::string> listed() const {
-    std::vector<std::string> all;
-    for (const auto& one : fs::recursive_directory_iterator(root + "/staging")) {
-      struct stat found {};
-      EXPECT_EQ(::lstat(one.path().c_str(), &found), 0);
-      EXPECT_EQ(found.st_uid, ::geteuid());
-      all.push_back(fs::relative(one.path(), root + "/staging").string() + " " + std::to_string(found.st_mode & 07777));
-    }
-    std::sort(all.begin(), all.end());
-    return all;
-  }
-  std::string root;
-};
+class Unpack : public UnpackTest {};
 
 TEST_F(Unpack, WhatIsPlainIsUnpacked) {
   EXPECT_EQ(tar_xz([](TarWriter& tar) {
@@ -493,141 +404,6 @@ TEST_F(Unpack, CountsAndSizesAreBounded) {
   EXPECT_THAT(unpacked(packed_xz(tar.end()), ArchiveFormat::tar_xz, {.bytes = 1000}),
               HasSubstr("more than 1000 bytes"));
   EXPECT_EQ(unpacked(packed_xz(tar.bytes), ArchiveFormat::tar_xz, {.bytes = 1200, .ratio = 1000}), "");
-}
-
-TEST_F(Unpack, ZipListsAndHeadersAgree) {
-  auto zip_of = [](const std::vector<ZipEntry>& entries) {
-    ZipWriter zip;
-    for (const ZipEntry& one : entries) zip.add(one);
-    return zip;
-  };
-  const ZipEntry plain{.name = "kirocli/bin/kiro-cli", .content = std::string(1000, 'k'), .mode = 0100755};
-  EXPECT_EQ(unpacked(zip_of({{.name = "kirocli/", .content = "", .deflated = false, .mode = 040755},
-                             plain,
-                             {.name = "kirocli/README", .content = "read", .deflated = false},
-                             {.name = "kirocli/x", .content = "data", .descriptor = true}})
-                         .end(),
-                     ArchiveFormat::zip),
-            "");
-  EXPECT_THAT(listed(), ElementsAre("kirocli 493", "kirocli/README 420", "kirocli/bin 493", "kirocli/bin/kiro-cli 493",
-                                    "kirocli/x 420"));
-  const std::string good = zip_of({plain}).end();
-  std::vector<std::pair<const char*, std::string>> cases = {
-      {"AA-067", zip_of({{.name = "kirocli/kiro-cli", .content = "x", .local_name = "../../../evil/xx"}}).end()},
-      {"AA-067, as long",
-       zip_of({{.name = "kirocli/kiro-cli", .content = "x", .local_name = "kirocli/kiro-clX"}}).end()},
-      {"AA-068", zip_of({{.name = "kiro-cli", .content = "first"}, {.name = "kiro-cli", .content = "second"}}).end()},
-      {"AA-072", zip_of({{.name = "x", .content = "x", .listed_size = 1U << 30, .descriptor = true}}).end()},
-      {"AA-072", zip_of({{.name = "x", .content = "x", .descriptor = true, .descriptor_size = 1U << 30}}).end()},
-      {"two sizes", zip_of({{.name = "x", .content = "xxxx", .local_size = 3}}).end()},
-      {"longer than it says", zip_of({{.name = "x", .content = "xxxx", .local_size = 3, .listed_size = 3}}).end()},
-      {"shorter than it says", zip_of({{.name = "x", .content = "xxxx", .local_size = 5, .listed_size = 5}}).end()},
-      {"a wrong sum", zip_of({{.name = "x", .content = "xxxx", .wrong_sum = true}}).end()},
-      {"encrypted", zip_of({{.name = "x", .content = "x", .flags = 1}}).end()},
-      {"strongly", zip_of({{.name = "x", .content = "x", .flags = 1U << 6}}).end()},
-      {"masked", zip_of({{.name = "x", .content = "x", .flags = 1U << 13}}).end()},
-      {"another method", zip_of({{.name = "x", .content = "x", .method = 12}}).end()},
-      {"another name in it",
-       zip_of(
-           {{.name = "x", .content = "x", .extra = ZipWriter::number(0x7075, 2) + ZipWriter::number(6, 2) + "\1....y"}})
-           .end()},
-      {"ZIP64", zip_of({{.name = "x",
-                         .content = "x",
-                         .extra = ZipWriter::number(1, 2) + ZipWriter::number(8, 2) + std::string(8, '\1')}})
-                    .end()},
-      {"an extra field that is cut", zip_of({{.name = "x", .content = "x", .extra = "abc"}}).end()},
-      {"a comment", zip_of({plain}).end({}, "PK\5\6")},
-      {"something between", zip_of({plain}).end("between")},
-      {"behind the end", good + "x"},
-      {"cut", good.substr(0, good.size() - 1)},
-      {"half", good.substr(0, good.size() / 2)},
-      {"a directory with content", zip_of({{.name = "d/", .content = "x", .deflated = false, .mode = 040755}}).end()},
-      {"a directory as a file", zip_of({{.name = "d/", .content = "", .deflated = false, .mode = 0100644}}).end()},
-      {"a file as a directory", zip_of({{.name = "d", .content = "", .deflated = false, .mode = 040755}}).end()},
-      {"a bomb", zip_of({{.name = "x", .content = std::string(64 << 20, '\0')}}).end()},
-  };
-  ZipWriter before("bytes before");
-  before.add(plain);
-  cases.emplace_back("AA-069", before.end());
-  // AA-071: a second entry of the list that leads into the first one's content.
-  ZipWriter overlapping;
-  overlapping.add({.name = "outer",
-                   .content = zip_of({{.name = "inner", .content = "x", .deflated = false}}).bytes,
-                   .deflated = false});
-  const std::size_t inner = overlapping.bytes.find("PK\3\4", 4);
-  overlapping.add({.name = "inner", .content = "x", .deflated = false});
-  const std::size_t second = overlapping.bytes.rfind("PK\3\4");
-  overlapping.list.replace(overlapping.list.size() - 9, 4, ZipWriter::number(inner, 4));
-  overlapping.bytes.erase(second);
-  cases.emplace_back("AA-071", overlapping.end());
-  for (const auto& [id, bytes] : cases) EXPECT_NE(unpacked(bytes, ArchiveFormat::zip), "") << id;
-}
-
-// AA-097: no room is a clear end.
-TEST_F(Unpack, AA097WhatCantBeWrittenIsAnError) {
-  fs::create_directory(root + "/staging");
-  if (::geteuid() == 0) GTEST_SKIP() << "root writes where nobody may";
-  ASSERT_EQ(::chmod((root + "/staging").c_str(), 0500), 0);
-  std::ofstream(root + "/archive", std::ios::binary) << [] {
-    TarWriter tar;
-    tar.file("a");
-    return packed_xz(tar.end());
-  }();
-  const Fd archive(::open((root + "/archive").c_str(), O_RDONLY));
-  const Fd directory = *open_directory(root + "/staging");
-  EXPECT_FALSE(unpack(archive.get(), ArchiveFormat::tar_xz, directory.get(), {}));
-  ASSERT_EQ(::chmod((root + "/staging").c_str(), 0700), 0);
-}
-
-// What the usual tools make of such a tree.
-TEST_F(Unpack, ArchivesOfRealTools) {
-  const std::string make =
-      "set -e; cd '" + root +
-      "'; umask 022; mkdir -p tree/kirocli/bin; cd tree; "
-      "head -c 200000 /bin/sh > kirocli/bin/kiro-cli; echo chat > kirocli/bin/kiro-cli-chat; chmod 755 kirocli/bin/*; "
-      "echo read > kirocli/README; chmod 644 kirocli/README; ";
-  struct Tool {
-    const char* command;
-    ArchiveFormat format;
-  };
-  for (const Tool& tool : {
-           Tool{"tar -cJf ../archive kirocli", ArchiveFormat::tar_xz},
-           Tool{"tar -cJf ../archive .", ArchiveFormat::tar_xz},
-           Tool{"tar --format=posix -cJf ../archive kirocli", ArchiveFormat::tar_xz},
-           Tool{"tar --format=ustar --owner=0 --group=0 -czf ../archive kirocli", ArchiveFormat::tar_gz},
-           Tool{"tar --format=gnu -cf - kirocli | zstd -q -c > ../archive", ArchiveFormat::tar_zst},
-           Tool{"bsdtar -cJf ../archive kirocli", ArchiveFormat::tar_xz},
-           Tool{"bsdtar --format pax -czf ../archive ./kirocli", ArchiveFormat::tar_gz},
-           Tool{"bsdtar --format ustar --zstd -cf ../archive kirocli", ArchiveFormat::tar_zst},
-           Tool{"bsdtar --format zip -cf ../archive kirocli", ArchiveFormat::zip},
-           Tool{"python3 -c \"import tarfile; t = tarfile.open('../archive', 'w:xz'); t.add('kirocli'); t.close()\"",
-                ArchiveFormat::tar_xz},
-           Tool{"python3 -c \"import tarfile; tarfile.open('../archive', 'w:gz', "
-                "format=tarfile.GNU_FORMAT).add('kirocli')\"",
-                ArchiveFormat::tar_gz},
-           Tool{"python3 -m zipfile -c ../archive kirocli", ArchiveFormat::zip},
-           Tool{"7z a -bd -tzip ../archive.zip kirocli >/dev/null; mv ../archive.zip ../archive", ArchiveFormat::zip},
-           Tool{"7z a -bd -ttar ../a.tar kirocli >/dev/null; xz -c ../a.tar > ../archive; rm ../a.tar",
-                ArchiveFormat::tar_xz},
-           Tool{"zip -q -r ../archive.zip kirocli; mv ../archive.zip ../archive", ArchiveFormat::zip},
-       }) {
-    Spawn spawn;
-    spawn.path = "/bin/sh";
-    spawn.argv = {"sh", "-c", make + tool.command};
-    spawn.environment = {"PATH=/usr/bin:/bin", "LC_ALL=C"};
-    const Result<Output> made = run_bounded(std::move(spawn), 1 << 16, std::chrono::seconds(30));
-    ASSERT_TRUE(made && made->status.shell_code() == 0) << tool.command << made->err;
-    std::ostringstream bytes;
-    bytes << std::ifstream(root + "/archive", std::ios::binary).rdbuf();
-    EXPECT_EQ(unpacked(bytes.str(), tool.format), "") << tool.command;
-    EXPECT_THAT(listed(), ElementsAre("kirocli 493", "kirocli/README 420", "kirocli/bin 493",
-                                      "kirocli/bin/kiro-cli 493", "kirocli/bin/kiro-cli-chat 493"))
-        << tool.command;
-    EXPECT_EQ(fs::file_size(root + "/staging/kirocli/bin/kiro-cli"),
-              fs::file_size(root + "/tree/kirocli/bin/kiro-cli"));
-    fs::remove_all(root + "/tree");
-    fs::remove(root + "/archive");
-  }
 }
 
 }  // namespace
