@@ -117,7 +117,9 @@ Result<CacheLock> Cache::lock(std::chrono::milliseconds patience,
     std::this_thread::sleep_for(kPause);
   }
   const std::string pid = std::to_string(::getpid()) + "\n";
-  if (::ftruncate(file.get(), 0) == 0) (void)::pwrite(file.get(), pid.data(), pid.size(), 0);
+  const auto size = static_cast<ssize_t>(pid.size());
+  if (::ftruncate(file.get(), 0) != 0 || ::pwrite(file.get(), pid.data(), pid.size(), 0) != size)
+    return fail_errno("verify", shown(root_), errno, {}, "write down who works in it");
   return CacheLock(std::move(file));
 }
 
