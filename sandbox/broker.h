@@ -118,7 +118,7 @@ class Broker {
   static constexpr unsigned kMostWaiting = 32;
   GuardRules rules_;
   HardLinks links_;
-  NewWorktree new_worktree_;
+  NewWorktrees new_worktrees_;
   Callers callers_;
   int listener_ = 0;
   int channel_ = -1;

@@ -108,8 +108,8 @@ bool Broker::open_for_worktree(const Opening& opening, bool is_new, Answer& answ
   if ((opening.flags & kWhole) != (O_WRONLY | O_CREAT | O_TRUNC) || !is_valid(opening.request.id)) return false;
   take_umask(opening.request);
   const Place& place = opening.place;
-  long fd = is_new ? new_worktree_.begin(rules_, place, opening.mode) : new_worktree_.repeat(place.path);
-  if (fd == -EACCES && is_new) fd = new_worktree_.link(rules_, place, opening.mode);
+  long fd = is_new ? new_worktrees_.begin(rules_, place) : new_worktrees_.repeat(place.path);
+  if (fd == -EACCES && is_new) fd = new_worktrees_.link(rules_, place);
   if (fd == -EACCES) return false;
   answer = fd < 0 ? Answer::error(fd) : Answer{Answer::Kind::descriptor, fd, opening.flags & O_CLOEXEC};
   return true;

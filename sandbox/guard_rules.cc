@@ -85,6 +85,13 @@ bool same(const char* one, const char* other) {
   return *one == *other;
 }
 
+// Written into a file, every program reads the same out of it: git cuts off ends that others leave.
+bool is_one_line(const char* path) {
+  for (; *path != 0; ++path)
+    if (const auto byte = static_cast<unsigned char>(*path); byte < ' ' || byte == 0x7f) return false;
+  return true;
+}
+
 // What git would follow or run, in a directory that is a repository by itself; with `below` also what holds that.
 bool governs_repository(const char* path, const char* relative, bool below) {
   for (const char* at = relative;; ++at) {
@@ -249,24 +256,26 @@ bool GuardRules::is_in_git_directory(const char* path) const {
 }
 
 // The last piece that makes its directory a repository. That of a `.git` is one by its name, and guarded by that; any
-// other in it could be prepared there and brought out.
+// other in it could be prepared there and brought out. A linked worktree's own directory is one by its commondir, which
+// nobody makes inside; but that can be removed, and without it the directory is no repository.
 bool GuardRules::completes_repository(const char* path, const char* part) const {
   const char* name = last_component(path);
   const RepositoryPart piece = repository_part(name);
   if (piece == RepositoryPart::none) return false;
   const Directory parent{path, static_cast<std::size_t>(name - path - 1)};
   const bool is_known = name == part ? tree_of(path)->git_directory : is_git_directory_name(last_but_one(part, name));
+  if (is_known || parent.holds(name)) return false;
   std::size_t size = 0;
-  if (is_known || is_of_worktree(path, size) || parent.holds(name)) return false;
+  const bool linked = is_of_worktree(path, size);
   const bool head = piece == RepositoryPart::head || parent.may_hold("HEAD");
   const bool objects = piece == RepositoryPart::objects || parent.may_hold("objects");
   const bool refs = piece == RepositoryPart::refs || parent.may_hold("refs");
-  const bool elsewhere = piece == RepositoryPart::common_directory || parent.may_hold("commondir");
+  const bool elsewhere = piece == RepositoryPart::common_directory || (!linked && parent.may_hold("commondir"));
   return head && ((objects && refs) || elsewhere);
 }
 
-// In a git directory itself, as an object is called. Git writes an object's name into what a reference names, and that
-// may be "commondir": settings and hooks would be read from a directory of that name.
+// In a git directory itself, or a linked worktree's own, as an object is called. Git writes an object's name into what
+// a reference names, and that may be "commondir": settings and hooks would be read from a directory of that name.
 bool GuardRules::is_named_by_commit(const char* path, const char* part) const {
   const char* name = last_component(path);
   std::size_t size = 0;
@@ -274,7 +283,9 @@ bool GuardRules::is_named_by_commit(const char* path, const char* part) const {
     if (!((*at >= '0' && *at <= '9') || (*at >= 'a' && *at <= 'f') || (*at >= 'A' && *at <= 'F'))) return false;
   if (size != 40 && size != 64) return false;
   const bool in_git = name == part ? tree_of(path)->git_directory : is_git_directory_name(last_but_one(part, name));
-  return in_git || Directory{path, static_cast<std::size_t>(name - path - 1)}.is_repository();
+  std::size_t repository = 0;
+  return in_git || is_of_worktree(path, repository) ||
+         Directory{path, static_cast<std::size_t>(name - path - 1)}.is_repository();
 }
 
 // Git on the host writes through a link that lies among its own files: nobody makes one there.
@@ -339,7 +350,9 @@ bool GuardRules::is_of_worktree(const char* path, std::size_t& repository_size) 
 
 bool GuardRules::is_of_new_worktree(const char* path) const {
   std::size_t size = 0;
-  if (!is_of_worktree(path, size)) return false;
+  if (!is_of_worktree(path, size) || !is_one_line(path)) return false;
+  const char* name = last_but_one(guarded_part(path), last_component(path));
+  if (*name == '.') return false;  // git makes none, and lists of worktrees leave them out
   const Directory repository{path, size};
   const Directory own{path, static_cast<std::size_t>(last_component(path) - path - 1)};
   if (!repository.is_repository() || !repository.holds("config") || own.may_hold("commondir") || own.may_hold("gitdir"))
@@ -351,8 +364,8 @@ bool GuardRules::is_of_new_worktree(const char* path) const {
 bool GuardRules::may_hold_worktree(const char* path) const {
   const char* last = last_component(path);
   const LongPath file(path, static_cast<std::size_t>(last - path - 1), "x");
-  return guarded_part(path) != nullptr && last != guarded_part(path) && !is_in_git_directory(path) &&
-         judge_making(file.c_str(), Making::file) == Ruling::allowed;
+  return guarded_part(path) != nullptr && last != guarded_part(path) && is_one_line(path) &&
+         !is_in_git_directory(path) && judge_making(file.c_str(), Making::file) == Ruling::allowed;
 }
 
 // What says where a linked worktree's repository is says it from where it lies: elsewhere it would name another one.

@@ -19,6 +19,8 @@ constexpr GuardedName kNames[] = {
     {".git/worktrees/*/config.worktree", Guard::refused, "git", "git runs programs that it names"},
     {".git/worktrees/*/commondir", Guard::refused, "git", "git reads hooks and settings where it points"},
     {".git/worktrees/*/gitdir", Guard::refused, "git", "git reads hooks and settings where it points"},
+    {".git/worktrees/*/config", Guard::refused, "git", "git runs programs that it names, where commondir is gone"},
+    {".git/worktrees/*/objects", Guard::refused, "git", "git takes the directory for a repository of its own"},
     {".git/config.lock", Guard::refused, "git", "becomes the settings of git, or keeps it from changing them"},
     {".git/branches/**", Guard::refused, "git", "git fetches and pushes by it"},
     {".git/remotes/**", Guard::refused, "git", "git fetches and pushes by it"},

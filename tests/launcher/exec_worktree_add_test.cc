@@ -182,6 +182,107 @@ git -C w config --worktree core.fsmonitor "$evil"; git config core.hooksPath "$e
       "git gc -q); done");
   EXPECT_FALSE(scratch.exists("home/MARK"));
 }
+// By calls, as git makes them.
+constexpr const char* kAdd = R"py(
+import os, subprocess, sys
+git = os.path.realpath(sys.argv[1]); top = os.getcwd(); evil = "[core]\nbare = false\nfsmonitor = touch " + sys.argv[2] + "; false\n"
+def write(path, text):
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666); os.write(fd, text.encode()); return fd
+def tries(deed, *words):
+    try: deed(*words); return True
+    except OSError: return False
+def begin(name, tree):
+    own = git + "/worktrees/" + name; os.makedirs(own, exist_ok=True); os.makedirs(top + "/" + tree, exist_ok=True)
+    os.close(write(own + "/gitdir", top + "/" + tree + "/.git\n")); return own
+def link(name, tree):
+    os.close(write(top + "/" + tree + "/.git", "x")); os.close(write(git + "/worktrees/" + name + "/commondir", "x"))
+def add(name, tree): begin(name, tree); link(name, tree)
+)py";
+
+// With commondir removed: whatever is there before or comes later, in whatever order, git doesn't take it for a
+// repository with settings of its own.
+TEST_P(ExecWorktreeAdd, NothingBecomesARepositoryOfItsOwn) {
+  const std::string script = kAdd + std::string(R"py(
+import itertools
+known = subprocess.check_output(["git", "rev-parse", "HEAD"], text=True).strip()
+def piece(own, name):
+    if name == "config": os.close(write(own + "/config", evil)); os.close(write(own + "/config.worktree", evil))
+    if name == "HEAD": os.close(write(own + "/HEAD", known + "\n"))
+    if name in ("objects", "refs"): os.makedirs(own + "/" + name)
+    if name == "moved":
+        os.makedirs(top + "/x/y", exist_ok=True); os.rename(top + "/x", own + "/objects")
+    if name == "commondir": os.unlink(own + "/commondir")
+for i, order in enumerate(itertools.permutations(("config", "HEAD", "objects", "refs", "commondir"))):
+    own = begin(f"a{i}", f"a{i}"); tries(link, f"a{i}", f"a{i}")
+    for name in order: tries(piece, own, name)
+    tries(piece, own, "moved")
+for i, order in enumerate(itertools.permutations(("config", "HEAD", "objects", "refs"))):
+    for early in range(5):
+        name = f"b{i}.{early}"; own = git + "/worktrees/" + name; os.makedirs(own)
+        for one in order[:early]: tries(piece, own, one)
+        tries(add, name, name); tries(piece, own, "commondir")
+        for one in order[early:]: tries(piece, own, one)
+# What git outside could be led to write as its place: an object's name.
+for i, early in enumerate((True, False)):
+    own = git + f"/worktrees/c{i}"; os.makedirs(own)
+    def prepare():
+        for name in ("/objects", "/refs"): tries(os.makedirs, own + "/" + known + name)
+        tries(lambda: os.close(write(own + "/" + known + "/config", evil)))
+    if early: prepare()
+    tries(add, f"c{i}", f"c{i}"); tries(piece, own, "HEAD"); tries(piece, own, "commondir"); prepare()
+    subprocess.run(["git", "symbolic-ref", f"refs/heads/c{i}", f"worktrees/c{i}/commondir"])
+print(len(os.listdir(git + "/worktrees")) > 100)
+)py");
+  scratch.write("own.py", script, 0644);
+  for (const char* place : {"repository", "fix"}) {
+    const Output output =
+        at(place,
+           "python3 '" + path("own.py") + "' \"$(git rev-parse --git-common-dir)\" '" + path("home/MARK") + "' 2>&1",
+           {"--read", path("own.py")});
+    EXPECT_EQ(output.out, "True\n") << place;
+    EXPECT_THAT(
+        host("for i in 0 1; do git update-ref refs/heads/c$i HEAD; done; cd '" + path(place) +
+             "'; for d in */; do test -e $d.git && git -C $d status 2>&1; done | sort | uniq -c | sort -n | tail -n 3"),
+        HasSubstr("fatal"));
+    EXPECT_FALSE(scratch.exists("home/MARK")) << place;
+    EXPECT_EQ(host("find .git/worktrees -name objects -o -name 'config*' | head -n 3"), "") << place;
+    (void)host("rm -rf .git/worktrees/[abc]* .git/refs/heads/c*; cd '" + path(place) + "' && rm -rf [bc]* a?*");
+  }
+}
+
+// Where texts of lines could be read in two ways, or lists leave it out.
+TEST_P(ExecWorktreeAdd, NamesAreOnesThatAllReadTheSame) {
+  const std::string script = kAdd + std::string(R"py(
+for name, tree in (("n\r", "t1"), ("n\n", "t2"), ("a\nb", "t3"), (".n", "t4"), ("n\x7f", "t5"), ("n", "t\n6"), ("n2", "t\r"),
+                   ("n" * 250, "t" * 250), ("n 3", "t 8"), ("n" * 256, "t9")):
+    if tries(add, name, tree): print("added", name[:9], open(top + "/" + tree + "/.git").read() == "gitdir: " + git + "/worktrees/" + name + "\n")
+)py");
+  scratch.write("names.py", script, 0644);
+  const Output output = at("repository", "python3 '" + path("names.py") + "' .git x", {"--read", path("names.py")});
+  EXPECT_EQ(output.out, "added nnnnnnnnn True\nadded n 3 True\n") << output.err;
+}
+
+// Four are under way at once. What came to nothing keeps no other from being made, and no descriptor.
+TEST_P(ExecWorktreeAdd, SeveralAtOnceAndWhatCameToNothing) {
+  const std::string script = kAdd + std::string(R"py(
+for n in range(5): begin(f"p{n}", f"p{n}")
+print([n for n in reversed(range(5)) if tries(link, f"p{n}", f"p{n}")])
+for n in range(100):
+    begin("left", "left"); os.unlink(top + "/left/.git") if tries(add, f"q{n}", "left") else print("refused", n)
+begin("gone", "kept"); os.rmdir(git + "/worktrees/gone"); print(tries(link, "gone", "kept"), tries(add, "gone", "kept"))
+jobs = [subprocess.Popen(["git", "worktree", "add", "-q", "--detach", f"g{n}"]) for n in range(3)]
+print([job.wait() for job in jobs])
+)py");
+  scratch.write("several.py", script, 0644);
+  const Spawn exec = scratch.spawn(all({"--workspace", path("repository"), "--read", path("several.py")},
+                                       {"python3", path("several.py"), ".git", "x"}));
+  Spawn few = exec;
+  few.path = "/bin/sh";
+  few.argv = {"sh", "-c", "ulimit -n 128; exec " + shell_words(exec)};
+  Result<Output> output = run_bounded(std::move(few), std::size_t{1} << 20, std::chrono::seconds(60));
+  ASSERT_TRUE(output);
+  EXPECT_EQ(output->out, "[4, 3, 2, 1]\nFalse True\n[0, 0, 0]\n") << output->err;
+}
 EXEC_USERS(ExecWorktreeAdd);
 
 }  // namespace
