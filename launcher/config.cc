@@ -53,9 +53,11 @@ Status find_git(LaunchConfig& config) {
   config.repository = find_repository(config.workspace, config.real_home);
   std::vector<std::string> shown = {config.workspace};
   if (!config.repository.directory.empty()) shown.push_back(config.repository.directory);
-  for (const std::string& root : shown)
+  for (const std::string& root : shown) {
     for (sandbox::Cover& cover : TRY(git_covers(root, shown, root == config.workspace)))
       config.git_covers.push_back(std::move(cover));
+    config.new_worktrees = config.new_worktrees && named_in_each_work_tree(root).empty();
+  }
   return config.options.own_branch ? keep_other_branches(config, shown) : Status();
 }
 

@@ -31,6 +31,7 @@ struct LaunchConfig {
   std::vector<std::string> environment;    // the caller's
   Repository repository;                   // where the workspace's lies outside of it
   std::vector<sandbox::Cover> git_covers;  // over what git outside would run or follow, and other branches
+  bool new_worktrees = true;               // git may add them inside
   sandbox::OwnBranch own_branch;           // the one that may move, where no other may
   sandbox::Network network = sandbox::Network::ports;
   std::vector<std::uint16_t> ports;

@@ -53,6 +53,7 @@ LaunchPlan make_plan(const LaunchConfig& config, const std::string& session_path
   inside.connect_ports = config.ports;
   inside.held = sandbox::HeldNames::ask;
   inside.own_branch = config.own_branch;
+  inside.new_worktrees = config.new_worktrees;
   if (config.on_host) {
     inside.least_tier = sandbox::Tier::landlock;
     inside.binds.push_back({session_path + "/tmp", "/tmp", sandbox::Access::read_write, false, true});

@@ -106,6 +106,7 @@ Outcome Broker::prepare(const WirePlan& plan) {
   }
   if (plan.git_directory.size != 0 && !rules_.keep_other_branches(plan.git_directory.data, plan.own_reference.data))
     return failed(-E2BIG, "own branch");
+  adds_no_worktree_ = has(plan, kPlanNoWorktrees);
   asks_ = has(plan, kPlanHeldAsked);
   if (asks_ || has(plan, kPlanHeldRefused))
     rules_.hold(has(plan, kPlanHoldBuilds) ? Held::names_and_builds : Held::names);

@@ -123,6 +123,7 @@ class Broker {
   int listener_ = 0;
   int channel_ = -1;
   bool asks_ = false;
+  bool adds_no_worktree_ = false;
   unsigned questions_open_ = 0;
   std::uint32_t last_ticket_ = 0;
   std::uint32_t refused_ = 0;  // names, without being asked

@@ -105,6 +105,7 @@ bool Broker::open_new(Opening& opening, Answer& answer) {
 // False: it has nothing to do with a worktree that git adds.
 bool Broker::open_for_worktree(const Opening& opening, bool is_new, Answer& answer) {
   constexpr unsigned kWhole = O_ACCMODE | O_CREAT | O_TRUNC;
+  if (adds_no_worktree_) return false;
   if ((opening.flags & kWhole) != (O_WRONLY | O_CREAT | O_TRUNC) || !is_valid(opening.request.id)) return false;
   take_umask(opening.request);
   const Place& place = opening.place;

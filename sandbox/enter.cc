@@ -243,6 +243,7 @@ Beginning beginning_of(const SandboxPlan& plan, const HostFacts& facts, const St
   set(guards && plan.held == HeldNames::ask, kPlanHeldAsked);
   set(guards && plan.held == HeldNames::refuse, kPlanHeldRefused);
   set(plan.hold_builds, kPlanHoldBuilds);
+  set(!plan.new_worktrees, kPlanNoWorktrees);
   return beginning;
 }
 

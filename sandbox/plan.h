@@ -113,7 +113,9 @@ struct SandboxPlan {
   OwnBranch own_branch;
   bool guard = true;  // where it can be had: the broker makes and writes in the host's directories
   HeldNames held = HeldNames::report;
-  bool hold_builds = false;   // where they aren't only reported: what every build writes is held as well
+  bool hold_builds = false;  // where they aren't only reported: what every build writes is held as well
+  bool new_worktrees =
+      true;  // git adds linked worktrees inside; false: what guards this one by its place wouldn't there
   bool allow_ptrace = false;  // of its own children: debuggers, LeakSanitizer
   Limits limits;
   uid_t uid = 0;  // kernel user the confined processes run as

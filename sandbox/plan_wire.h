@@ -91,7 +91,8 @@ inline constexpr std::uint32_t kPlanGuard = 64;         // the program makes not
 inline constexpr std::uint32_t kPlanHeldAsked = 128;    // about held names, over the guard's channel
 inline constexpr std::uint32_t kPlanHeldRefused = 256;  // they are refused, and told of there
 inline constexpr std::uint32_t kPlanHoldBuilds = 512;   // what builds write is held as well
-inline constexpr std::uint32_t kPlanKnownFlags = 1023;
+inline constexpr std::uint32_t kPlanNoWorktrees = 1024;  // none is added inside
+inline constexpr std::uint32_t kPlanKnownFlags = 2047;
 
 struct Beginning {
   std::uint32_t magic = 0;

@@ -69,6 +69,22 @@ Result<std::vector<std::string>> list_names(const std::string& directory, std::s
   return names;
 }
 
+// Whatever can't be read, git can't either.
+std::vector<NamedPath> named_in(const std::string& settings) {
+  const std::size_t name = settings.rfind('/');
+  Result<Fd> directory = open_directory(settings.substr(0, name));
+  if (!directory) return {};
+  const Result<std::string> text = read_file(directory->get(), settings.substr(name + 1), kMostSettings);
+  return text ? paths_in_settings(*text) : std::vector<NamedPath>();
+}
+
+// Guarded by its name in every directory.
+bool is_refused(const std::string& relative) {
+  const sandbox::GuardedName* row = sandbox::guarded_name((relative + "/x").c_str());
+  if (row == nullptr) row = sandbox::guarded_name(relative.c_str());
+  return row != nullptr && row->guard == sandbox::Guard::refused;
+}
+
 // Without "." and "..", by its text.
 std::string clean_path(const std::string& path) {
   std::vector<std::string> parts;
@@ -114,12 +130,7 @@ class Maker {
 
   // Where the settings say that hooks, attributes or more settings lie: in what is shown it's kept as they are.
   Status protect_named(const std::string& settings, int depth) {
-    Result<Fd> directory = open_directory(settings.substr(0, settings.rfind('/')));
-    if (!directory) return {};
-    const Result<std::string> text =
-        read_file(directory->get(), settings.substr(settings.rfind('/') + 1), kMostSettings);
-    if (!text) return {};
-    for (const NamedPath& one : paths_in_settings(*text)) {
+    for (const NamedPath& one : named_in(settings)) {
       const bool by_settings = one.from == NamedPath::From::settings;
       for (const std::string& root : shown_) {
         if (!by_settings && one.path[0] != '/' && is_git_directory(root)) continue;  // no work tree
@@ -134,9 +145,7 @@ class Maker {
     if (!path.starts_with(root + "/")) return {};
     const std::string relative = path.substr(root.size() + 1);
     if (TRY(mode_of(path)) == 0) {
-      const sandbox::GuardedName* row = sandbox::guarded_name((relative + "/x").c_str());
-      if (row == nullptr) row = sandbox::guarded_name(relative.c_str());
-      if (row != nullptr && row->guard == sandbox::Guard::refused) return {};  // nobody makes it
+      if (is_refused(relative)) return {};  // nobody makes it
       return fail(
           "workspace", shown(path),
           std::string("git takes ") + one.key + " from it, and it isn't there: whoever makes it chooses what git runs",
@@ -168,6 +177,29 @@ class Maker {
 Result<std::vector<Cover>> git_covers(const std::string& directory, const std::vector<std::string>& shown,
                                       bool always) {
   return Maker(directory, shown).make(always);
+}
+
+namespace {
+
+std::string relative_in(const std::string& settings, int depth) {
+  for (const NamedPath& one : named_in(settings)) {
+    const bool absolute = one.path[0] == '/';
+    if (one.from == NamedPath::From::work_tree) {
+      if (!absolute && !is_refused(clean_path("/" + one.path).substr(1))) return one.path;
+      continue;
+    }
+    const std::string more = absolute ? one.path : settings.substr(0, settings.rfind('/') + 1) + one.path;
+    if (std::string found = depth > 0 ? relative_in(more, depth - 1) : std::string(); !found.empty()) return found;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string named_in_each_work_tree(const std::string& directory) {
+  const std::string git = is_git_directory(directory) ? directory : directory + "/.git";
+  std::string found = relative_in(git + "/config", kMostIncludes);
+  return found.empty() ? relative_in(git + "/config.worktree", kMostIncludes) : found;
 }
 
 }  // namespace oncelatch::launcher

@@ -21,4 +21,8 @@ namespace oncelatch::launcher {
 [[nodiscard]] Result<std::vector<sandbox::Cover>> git_covers(const std::string& directory,
                                                              const std::vector<std::string>& shown, bool always);
 
+// What the repository of the same `directory` takes from each of its work trees, hooks for example, and no name guards:
+// "tools/hooks" of its settings, where a linked worktree that is made inside has one of its own. Empty: nothing.
+[[nodiscard]] std::string named_in_each_work_tree(const std::string& directory);
+
 }  // namespace oncelatch::launcher

@@ -45,6 +45,7 @@ class PlanMaker {
     TRY(choose_limits());
     choose_user();
     choose_workspace_mode();
+    choose_worktrees();
     if (begin) TRY(begin(plan_));
     show_certificates();
     TRY(show_toolchains());
@@ -106,6 +107,17 @@ class PlanMaker {
       plan_.notes.push_back("the repository " + shown(directory) +
                             " lies outside of the workspace: under the overlay git reads it, and can't commit");
     visible_.push_back(directory);
+  }
+
+  // What guards this work tree by its place wouldn't guard another that git adds inside.
+  void choose_worktrees() {
+    std::string named = named_in_each_work_tree(sandbox_.workspace);
+    for (const sandbox::Bind& bind : sandbox_.binds)
+      if (bind.access == sandbox::Access::read_write && named.empty()) named = named_in_each_work_tree(bind.source);
+    sandbox_.new_worktrees = named.empty();
+    if (!named.empty() && sandbox_.guard)
+      plan_.notes.push_back("git worktree add is refused inside: the repository's settings name " + shown(named) +
+                            " in each work tree");
   }
 
   // Of other linked worktrees, by which git sees that they are there still.

@@ -250,6 +250,32 @@ print(len(os.listdir(git + "/worktrees")) > 100)
   }
 }
 
+// What settings name in each work tree is kept by its place in this one; another would have one of its own.
+TEST_P(ExecWorktreeAdd, NotWhereSettingsNameWhatItWouldBring) {
+  ASSERT_EQ(host("mkdir -p tools/hooks && git config -f ../more core.attributesFile ./tools/attributes && touch "
+                 "tools/attributes && chmod 644 ../more && echo x > tools/hooks/pre-commit && git add tools && git "
+                 "commit -qm tools && git -C ../fix "
+                 "merge -q main 2>&1"),
+            "");
+  const std::vector<std::pair<std::string, bool>> settings = {
+      {"core.hooksPath tools/hooks", false},
+      {"core.hooksPath ../hooks/../../repository/tools/hooks", false},
+      {"include.path ../../more", false},
+      {"core.hooksPath .husky/_", true},
+      {"core.hooksPath " + path("repository/tools/hooks"), true},
+  };
+  for (const auto& [setting, added] : settings) {
+    ASSERT_EQ(host("git config " + setting), "");
+    for (const char* place : {"repository", "fix"}) {
+      const Output output = at(place, "git worktree add -q --detach w && echo added");
+      EXPECT_EQ(output.out, added ? "added\n" : "") << place << ' ' << setting << output.err;
+      EXPECT_EQ(output.err.find("git worktree add is refused inside") == std::string::npos, added) << output.err;
+      (void)host("git worktree remove --force ../" + std::string(place) + "/w");
+    }
+    ASSERT_EQ(host("git config --unset-all " + setting.substr(0, setting.find(' '))), "");
+  }
+}
+
 // Where texts of lines could be read in two ways, or lists leave it out.
 TEST_P(ExecWorktreeAdd, NamesAreOnesThatAllReadTheSame) {
   const std::string script = kAdd + std::string(R"py(
