@@ -67,6 +67,16 @@ TEST_P(RunGit, AWorktreeHasItsOwnBranch) {
   EXPECT_EQ(host("git branch --list 'oncelatch/*'"), "");
 }
 
+// Where settings name hooks in each work tree, a new one would bring its own.
+TEST_P(RunGit, NoWorktreeBringsItsOwnHooks) {
+  const std::string add = "git worktree add -q --detach ";
+  EXPECT_EQ(host("mkdir hooks && echo x > hooks/pre-commit && git add hooks && git commit -qm hooks"), "");
+  (void)session(add + "one", {});
+  EXPECT_EQ(host("git config core.hooksPath hooks"), "");
+  (void)session(add + "two; touch came-here", {});
+  EXPECT_EQ(host("ls"), "a\ncame-here\nhooks\none\n");
+}
+
 // The repository of a linked worktree lies outside, and is looked at, too.
 TEST_P(RunGit, WhatIsLeftInARepositoryOutsideIsTold) {
   const Output output = session(
