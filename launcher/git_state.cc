@@ -237,6 +237,13 @@ std::vector<HostEffect> check_git_state(const std::string& git_directory) {
   std::vector<std::string> places = {git_directory};
   add_repositories(git_directory + "/worktrees", 1, places);
   add_repositories(git_directory + "/modules", kMostDepth, places);
+  if (places.size() >= kMostRepositories)
+    found.push_back({.path = git_directory,
+                     .guard = "refused",
+                     .kind = "git",
+                     .reason = "holds more worktrees and submodules than can be looked at",
+                     .change = "changed",
+                     .line = {}});
   for (const std::string& place : places) {
     const Result<Fd> opened = open_directory(place);
     if (opened) State(place, opened->get(), hash_size, found).check();

@@ -205,6 +205,15 @@ TEST_P(GitStateExec, TheReportAndTheCodeSayIt) {
       0);
 }
 
+// What is beyond the bound isn't called clean.
+TEST_P(GitStateExec, MoreThanCanBeLookedAtIsTold) {
+  const Output output =
+      at("repository", "for i in $(seq 1030); do mkdir -p .git/worktrees/d$i; echo x > .git/worktrees/d$i/HEAD; done",
+         {"--fail-on", "refused"});
+  EXPECT_EQ(output.status.shell_code(), 123);
+  EXPECT_THAT(output.err, HasSubstr("more worktrees and submodules than can be looked at"));
+}
+
 // An overlay's changes are looked at when they are promoted.
 TEST_P(GitStateExec, NoneIsPromoted) {
   scratch.write("index.hostile", index_of({"../home/written"}), 0644);
